@@ -27,6 +27,14 @@ _TEMPLATES = frozenset(
         "com.fasterxml.jackson.module.kotlin.jacksonObjectMapper", "jacksonObjectMapper",
         "Intl.NumberFormat", "Intl.DateTimeFormat", "Intl.Collator", "java.text.SimpleDateFormat",
         "java.text.DecimalFormat", "java.time.format.DateTimeFormatter.ofPattern",
+        "joblib.load", "torch.load", "torch.jit.load", "spacy.load", "transformers.pipeline",
+        "tensorflow.keras.models.load_model", "keras.models.load_model", "onnxruntime.InferenceSession",
+        "sentence_transformers.SentenceTransformer", "jwt.PyJWKClient", "jwks-rsa", "jwks-rsa.default",
+        "jose.createRemoteJWKSet", "puppeteer.launch", "puppeteer.default.launch",
+        "playwright.chromium.launch",
+        "jakarta.xml.bind.JAXBContext.newInstance", "javax.xml.bind.JAXBContext.newInstance",
+        "jakarta.validation.Validation.buildDefaultValidatorFactory", "XmlSerializer", "MapperConfiguration",
+        "github.com/go-playground/validator/v10.New", "tera.Tera.new", "handlebars.Handlebars.new",
         "com.google.gson.Gson", "JsonSerializerOptions", "System.Text.Json.JsonSerializerOptions",
     )
 )  # fmt: skip
@@ -109,7 +117,7 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
         if loops:
             yield Hit(call.span, what, POSSIBLE, mild)
     elif facts.language in ("go", "java", "rust", "csharp", "kotlin"):
-        if loops or frequency_of(call, facts):
+        if loops or frequency_of(call, facts) or _is_in_iterator(call, facts):
             yield Hit(call.span, what, LIKELY)
         elif (
             _OF_SETTINGS.search(scope.short_name) is None
@@ -120,6 +128,19 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE)
     elif loops:
         yield Hit(call.span, what, LIKELY)
+
+
+_ITERATES = frozenset(
+    ("map", "filter", "filter_map", "flat_map", "for_each", "any", "all", "find", "position")
+)
+
+
+def _is_in_iterator(call: Call, facts: Facts) -> bool:
+    """Return whether a closure runs for each item of an iterator (Rust): `lines.iter().filter(|line| …)`."""
+    return facts.language == "rust" and any(
+        each.method in _ITERATES and re.search(r"iter\(\)|lines\(\)", each.name)
+        for each in facts.calls_around(call)
+    )
 
 
 _CONSTANT = re.compile(r"&?(?:\w+(?:\.|::))*[A-Z][A-Z0-9_]*[A-Z0-9](?:\.iter\(\)|\.\w+)?")
@@ -183,5 +204,20 @@ RULE = Rule(
         b"Format",
         b"Gson",
         b"JsonSerializerOptions",
+        b"joblib",
+        b"torch",
+        b"spacy",
+        b"pipeline",
+        b"load_model",
+        b"InferenceSession",
+        b"SentenceTransformer",
+        b"JWK",
+        b"jwks",
+        b".launch(",
+        b"JAXB",
+        b"XmlSerializer",
+        b"MapperConfiguration",
+        b"Tera::",
+        b"andlebars",
     ),
 )

@@ -13,25 +13,31 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 _READ = {
     # let length = reader.read_u32().await? as usize
     "rust": r"let\s+(?:mut\s+)?(\w+)[^=;\n]*=\s*[^;]{0,160}?"
-    r"(?:\bread_u(?:32|64)(?:_le)?(?:::<\w+>)?\(|u(?:32|64)::from_[bln]e_bytes\()",
+    r"(?:\b(?:read|get)_u(?:32|64)(?:_le)?(?:::<\w+>)?\(|u(?:32|64)::from_[bln]e_bytes\()",
     # length := binary.BigEndian.Uint32(header)
-    "go": r"(\w+)\s*:?=\s*(?:\w+\(\s*)?binary\.(?:BigEndian|LittleEndian)\.Uint(?:32|64)\(",
+    "go": r"(\w+)\s*:?=\s*(?:\w+\(\s*)?binary\.(?:BigEndian|LittleEndian)\.Uint(?:32|64)\("
+    r"|binary\.Read\([^()]*,\s*&(\w+)\)",
     # int length = in.readInt();
     "java": r"(?:int|long|var)\s+(\w+)\s*=\s*(?:\(int\)\s*)?[\w.()]*"
     r"\b(?:readInt|getInt|readLong|readUnsignedInt)\(\s*\)",
     "kotlin": r"va[lr]\s+(\w+)[^=\n]*=\s*[\w.()]*\b(?:readInt|getInt|readLong)\(\s*\)",
     "csharp": r"(?:int|uint|var|long)\s+(\w+)\s*=\s*(?:\(int\)\s*)?[\w.]*"
-    r"(?:\bReadU?Int32\(\s*\)|BinaryPrimitives\.ReadU?Int32\w+\()",
+    r"(?:\bReadU?Int32\(\s*\)|BinaryPrimitives\.ReadU?Int32\w+\(|BitConverter\.ToU?Int32\(|NetworkToHostOrder\()",
     # (length,) = struct.unpack("!I", header)
     "python": r"[(\[]?\s*(\w+)\s*,?\s*[)\]]?\s*=\s*"
-    r"(?:struct\.unpack(?:_from)?\(\s*[\"'][!<>=@]?[IQLN]|int\.from_bytes\()",
+    r"(?:struct\.unpack(?:_from)?\(\s*[\"'][!<>=@]?[IQLN]|int\.from_bytes\()"
+    r"|(?:\w+,\s*){0,4}(\w*(?:len|length|size)\w*)(?:,\s*\w+){0,4},?\s*[)\]]?\s*="
+    r"\s*(?:struct|[A-Z_]+)\.unpack(?:_from)?\(",
     # const length = header.readUInt32BE(0)
-    "javascript": r"(?:const|let|var)\s+(\w+)[^=\n]*=\s*[\w.]*\.read(?:UInt32|BigUInt64|Int32)[BL]E\(",
+    "javascript": r"(?:const|let|var)\s+(\w+)[^=\n]*=\s*[\w.]*\."
+    r"(?:read(?:UInt32|BigUInt64|Int32)[BL]E|getUint32)\(",
 }
 _READS = (
     b"read_u32", b"read_u64", b"e_bytes(", b"Uint32(", b"Uint64(", b"readInt", b"getInt", b"readLong",
     b"readUnsignedInt", b"ReadInt32", b"ReadUInt32", b"struct.unpack", b"from_bytes", b"readUInt32",
-    b"readBigUInt64", b"readInt32",
+    b"readBigUInt64", b"readInt32", b"get_u32", b"get_u64", b"binary.Read(", b"BitConverter",
+    b"NetworkToHost",
+    b".unpack(", b"getUint32",
 )  # fmt: skip
 """Of which one stands in each text that one of `_READ` matches; they are found faster."""
 _TAKES = {
@@ -41,12 +47,25 @@ _TAKES = {
     "kotlin": r"ByteArray\(\s*{}\s*\)|ByteBuffer\.allocate(?:Direct)?\(\s*{}\s*\)|readNBytes\(\s*{}\s*\)",
     "csharp": r"new\s+byte\[\s*{}\s*\]|ArrayPool<byte>\.Shared\.Rent\(\s*{}\s*\)|ReadBytes\(\s*{}\s*\)",
     "python": r"bytearray\(\s*{}\s*\)"
-    r"|\b(?:readexactly|recv_exactly|_?recv_exact|_?read_exact|_?recvall|_?recv_all)\((?:[\w.]+,\s*)?{}\s*\)",
+    r"|\b(?:readexactly|recv_exactly|_?recv_exact|_?read_exact|_?recvall|_?recv_all|recv)\((?:[\w.]+,\s*)?{}\s*\)",
     "javascript": r"Buffer\.alloc(?:Unsafe)?\(\s*{}\s*\)",
 }
+_AT_ONCE = {
+    "rust": r"vec!\[\s*0(?:u8)?\s*;\s*[\w.]*\b(?:read|get)_u(?:32|64)\(",
+    "go": r"make\(\[\]byte,\s*(?:int\(\s*)?binary\.(?:BigEndian|LittleEndian)\.Uint(?:32|64)\(",
+    "java": r"new\s+byte\[\s*[\w.()]*\b(?:readInt|getInt)\(\s*\)\s*\]"
+    r"|(?:allocate|readNBytes)\(\s*[\w.]*\b(?:readInt|getInt)\(\s*\)",
+    "kotlin": r"(?:ByteArray|allocate|readNBytes)\(\s*[\w.]*\b(?:readInt|getInt)\(\s*\)\s*\)",
+    "csharp": r"new\s+byte\[\s*(?:\(int\)\s*)?"
+    r"(?:BinaryPrimitives\.ReadU?Int32\w+|[\w.]*ReadU?Int32|BitConverter\.ToU?Int32)\(",
+    "python": r"\b(?:readexactly|recv|bytearray|_?recv_exact\w*|_?read_exact\w*)\("
+    r"\s*(?:struct\.unpack|int\.from_bytes)\(",
+    "javascript": r"Buffer\.alloc(?:Unsafe)?\(\s*[\w.]*\bread(?:UInt32|Int32)[BL]E\(",
+}
+"""The same without a variable in between, so that nothing can compare the length."""
 _PEERS = TextPattern(
     rb"TcpStream|UnixStream|AsyncRead\b|tokio::net|\bnet\.Conn\b|\"net\"|net\.Listen|Socket|socket|DataInputStream"
-    rb"|NetworkStream|PipeReader|StreamReader\b|TcpClient|ServerSocket|createServer|net\.connect|asyncio"
+    rb"|NetworkStream|PipeReader|StreamReader\b|TcpClient|ServerSocket|createServer|net\.connect|asyncio|readexactly"
 )
 """What talks to another side; a file of one's own is trusted."""
 
@@ -56,17 +75,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if language not in _READ or _PEERS.search(facts.syntax.source) is None:
         return
     read, source = re.compile(_READ[language]), facts.syntax.source
+    at_once = re.compile(_AT_ONCE[language])
     for scope in facts.scopes:
-        if not scope.name or not any(source.find(word, *scope.body) >= 0 for word in _READS):
+        if scope.outer is not None and scope.outer.name:
+            continue  # It is a part of the function around it.
+        if not any(source.find(word, *scope.body) >= 0 for word in _READS):
             continue
         body = facts.text(scope.body)
+        for found in at_once.finditer(body):
+            what = "as much memory is taken as the other side names, whatever that is"
+            yield Hit(facts.syntax.place_of(found, scope.body.start), what, LIKELY)
         for found in read.finditer(body):
             yield from _taken(found, body, scope, language, facts)
 
 
 def _taken(found: re.Match[str], body: str, scope: Scope, language: str, facts: Facts) -> Iterator[Hit]:
     """Yield the first place that takes as much memory as was read, without a comparison in between."""
-    name = re.escape(found[1])
+    shown = next(each for each in found.groups() if each)
+    name = re.escape(shown)
     taken = re.compile(_TAKES[language].format(*[name] * _TAKES[language].count("{}"))).search(
         body, found.end()
     )
@@ -82,7 +108,7 @@ def _taken(found: re.Match[str], body: str, scope: Scope, language: str, facts: 
     start = scope.body.start + len(body[: found.start()].encode())
     end = scope.body.start + len(body[: taken.end()].encode())
     yield Hit(
-        Span(start, end), f"{found[1]} comes from the other side, and as much memory is taken for it", LIKELY
+        Span(start, end), f"{shown} comes from the other side, and as much memory is taken for it", LIKELY
     )
 
 

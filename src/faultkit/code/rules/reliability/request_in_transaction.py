@@ -25,7 +25,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if not open_:
         return
     sent = [each.call for each in remote_calls(facts) if each.kind == "http"]
-    sent += [call for call in facts.calls if _sends(call) and call not in sent]
+    sent += [call for call in facts.calls if (_sends(call) or _does(call, facts)) and call not in sent]
     sent += [call for call in service_calls(facts) if call not in sent]
     inside = [call for one in open_ for call in facts.within(facts.calls, one.span)]
     sent += [
@@ -104,6 +104,14 @@ def _sends(call: Call) -> bool:
     if call.name in _MAILS or (call.method == "block" and ".retrieve()" in call.name):
         return True
     return call.method in ("send", "sendMail") and _MAILERS.search(call.receiver_written) is not None
+
+
+def _does(call: Call, facts: Facts) -> bool:
+    """Return whether a call is given a request that this text makes, whatever its object is (Go)."""
+    if call.method != "Do" or facts.language != "go" or len(call.positional) != 1:
+        return False
+    made = facts.assignments_to(call.positional[0].value.text, call)
+    return any(each.call is not None and each.call.name.startswith("net/http.NewRequest") for each in made)
 
 
 def _is_later(start: int, begin: int, facts: Facts) -> bool:

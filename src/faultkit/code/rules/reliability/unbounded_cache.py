@@ -162,6 +162,8 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             continue
         if from_client and _MARKS.search(put.value):
             return True
+        if _is_of_connection(put, facts):
+            return True
         counts = put.operator in ("+=", "++")
         if counts or put.method in ATOMIC or of_cache:
             return True
@@ -171,6 +173,18 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
         if asked and put.method in ("set", "put") and _TOUCHES.match(put.scope.short_name):
             return True
     return False
+
+
+_OPENED = frozenset(("connection", "connect", "open", "connected"))
+
+
+def _is_of_connection(put: Put, facts: Facts) -> bool:
+    """Return whether a listener keeps something for each connection that is opened."""
+    around = [
+        each for each in facts.calls_around(put) if each.method in ("on", "addEventListener", "addListener")
+    ]
+    first = around[-1].argument(place=0) if around else None
+    return first is not None and first.value.literal in _OPENED
 
 
 _REFUSES = re.compile(

@@ -15,6 +15,7 @@ from faultkit.code.rules.vocabulary.concurrency_limits import (
     goes_through_parts,
     is_limited,
     limits_for_one,
+    unlimited_operators,
 )
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -65,6 +66,7 @@ _OF_EXECUTOR = re.compile(
 )
 """Executors that start a thread for every task."""
 _PER_TASK = re.compile(r"newVirtualThreadPerTaskExecutor$|newThreadPerTaskExecutor$|newCachedThreadPool$")
+_GROUPS = re.compile(r"errgroup|sync\.WaitGroup\.Go$|sourcegraph/conc")
 _READS_ON = re.compile(r"^\w+\.(Scan|Next)\(\w*\)$")
 """The condition of a loop over lines or rows in Go."""
 _PROGRAMS = frozenset(
@@ -81,8 +83,6 @@ _THREADS = frozenset(
     ("threading.Thread", "multiprocessing.Process", "Thread", "java.lang.Thread", "Thread.startVirtualThread",
      "kotlin.concurrent.thread", "std.thread.spawn")
 )  # fmt: skip
-_CONCURRENT = ("for_each_concurrent", "try_for_each_concurrent", "buffer_unordered", "buffered")
-"""Methods of streams that are given how many run at a time (Rust)."""
 _COROUTINES = frozenset(("launch", "async"))
 _MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
 _MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
@@ -195,9 +195,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in limits_for_one(facts):
         what = f"{call.written}() is made anew in each call, so that it limits nothing"
         yield Hit(call.span, what, LIKELY)
-    for call in facts.calls_of_method(*_CONCURRENT) if facts.language == "rust" else ():
-        first = call.argument(place=0)
-        if first is not None and first.value.text in ("None", "0", "usize::MAX"):
+    for call in unlimited_operators(facts):
+        if facts.language == "rust" or _reaches_out((call.span,), facts):
             yield Hit(call.span, f"{call.written}() has no limit of how many run at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
@@ -222,7 +221,7 @@ def _starts(call: Call, facts: Facts) -> bool:
     if call.name in _STARTED_PROGRAMS:
         around = facts.loops_around(call)
         return bool(around) and not call.is_awaited and not _WAITED.search(facts.text(around[-1].body))
-    if call.name in _STARTS or call.is_launched or (call.method == "Go" and "errgroup" in call.name):
+    if call.name in _STARTS or call.is_launched or (call.method == "Go" and _GROUPS.search(call.name)):
         return True
     if facts.language == "java":
         if call.method in ("runAsync", "supplyAsync") and "CompletableFuture" in call.written:
@@ -261,7 +260,7 @@ def _tasks_of(call: Call, facts: Facts) -> tuple[str, tuple[Span, ...]] | None:
         if each.scope is scope and each.value is not None and _MAPPED.search(each.value.text):
             return _iterated(each.value.text), (call.span, each.span)
     for pushed in facts.calls_of_method("append", "push", "add", "Add", "extend", "addAll", "AddRange"):
-        if pushed.receiver_written == given and facts.function_of(pushed) is scope:
+        if pushed.receiver_written == given and scope in (None, *facts.functions_around(pushed)):
             if (mapped := _mapped_in(pushed, call, facts)) is not None:
                 return mapped, (call.span, pushed.span)
             loop = _per_item(pushed, facts) or _streamed(pushed, call, facts)
@@ -466,7 +465,10 @@ def _sized_by_items(call: Call, facts: Facts) -> bool:
         return False
     if call.method != "newFixedThreadPool" and facts.language == "python":
         size = call.argument("max_workers", "processes", place=0)
-        return size is not None and re.fullmatch(r"len\([\w.]+\)", size.value.text) is not None
+        return (
+            size is not None
+            and re.search(r"\blen\([\w.]+\)", re.sub(r"\bmin\(.*", "", size.value.text)) is not None
+        )
     if call.method == "newFixedThreadPool":
         size = call.argument(place=0)
         return (

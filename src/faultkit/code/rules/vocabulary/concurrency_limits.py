@@ -273,3 +273,35 @@ def _is_use(call: Call, name: str) -> bool:
     if call.written == name:
         return True  # `limit(() => …)`
     return call.receiver_written == name and (call.method in _USES or call.method == "Release")
+
+
+_STREAMS = ("for_each_concurrent", "try_for_each_concurrent", "buffer_unordered", "buffered")
+"""Methods of streams that are given how many run at a time (Rust)."""
+_MERGES = ("mergeMap", "flatMap", "mergeAll", "exhaustAll")
+_MAPPERS = ("p-map", "p-map.default", "p-map.pMap", "async.each", "async.map", "async.forEach",
+            "async.parallel",
+            "async.mapValues", "async.filter", "async/each.default", "async/map.default")  # fmt: skip
+
+
+def unlimited_operators(facts: Facts) -> Iterator[Call]:
+    """Yield operators that run any number of tasks at once, unless they are given a number."""
+    if facts.language == "rust":
+        for call in facts.calls_of_method(*_STREAMS):
+            first = call.argument(place=0)
+            if first is not None and first.value.text in ("None", "0", "usize::MAX"):
+                yield call
+        for call in facts.calls_of_method("collect") if b"FuturesUnordered" in facts.syntax.source else ():
+            made = f"{facts.syntax.line_text(call.line)}{facts.text(call.span)}"
+            if "FuturesUnordered" in made and ".map()" in call.name and not _LIMITS.search(made):
+                yield call
+    elif facts.language == "kotlin":
+        for call in facts.calls_of_method("flatMapMerge"):
+            if any("MAX_VALUE" in each.value.text for each in call.arguments):
+                yield call
+    elif facts.syntax.language.family == "javascript":
+        for call in facts.calls_named(*_MAPPERS):
+            if len(call.positional) == 2 and not call.has("concurrency"):
+                yield call
+        for call in facts.calls_of_method(*_MERGES) if facts.imports_any("rxjs") else ():
+            if call.name.startswith("rxjs") and len(call.positional) == 1:
+                yield call

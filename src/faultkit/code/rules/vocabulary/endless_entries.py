@@ -16,7 +16,7 @@ _BUILDERS = re.compile(
     r"|cache4k\.Cache\.Builder\b"
 )
 _BOUNDS = re.compile(
-    r"maximum|expire|weak|soft|max_capacity|time_to|weigher|eviction|from\(|\bspec",
+    r"maximum|expire|weak|soft|max_capacity|time_to|weigher|eviction|\bspec",
     re.IGNORECASE,
 )
 _MADE = re.compile(
@@ -176,6 +176,9 @@ def _varies(key: str, call: Call, facts: Facts) -> bool:
         return False
     if key.isupper():
         return False
+    scope = facts.named_function_of(call)
+    if scope is not None and any(each.name == key for each in scope.parameters):
+        return True
     made = [
         each.value.text
         for each in facts.assignments_to(key, call)

@@ -45,7 +45,9 @@ _THINGS = re.compile(
     rf"|\b{_GROWS}\b\s*\.(?:objects|filter|find|findMany|findAll|selectAll)\b|(?:_db|db|[cC]ontext)\.{_GROWS}\b",
     re.IGNORECASE,
 )
-_CHOOSES = re.compile(r"\bwhere\b|\bfilter\w*\b|\.Where\(|\bfind(?:All)?By", re.IGNORECASE)
+_CHOOSES = re.compile(
+    r"\.find\(\s*\{\s*[\w\"']|\bwhere\b|\bfilter\w*\b|\.Where\(|\bfind(?:All)?By", re.IGNORECASE
+)
 _ORDERS = re.compile(
     r"order\s*_?by|\border\s*:|\.sort\(|orderByDescending|\.order\(|\.Order\(|order_by_desc", re.IGNORECASE
 )
@@ -55,6 +57,18 @@ _LIMITED = re.compile(
     r"|for\s+update|distinct|having|findOne|\bone\b|\.first|__in\b|\bin:|latest",
     re.IGNORECASE,
 )
+_BY_TIME = re.compile(
+    r"(?:order\s*_?by\w*|\border\s*:|\.sort\(|\.order\(|\.Order\(|OrderBy\w*)[^;\n]{0,60}?"
+    r"(?:\w(?:_at|_on|_ts|_time|_date|[a-z]At|[a-z]On|[a-z]Time|[a-z]Date|[tT]imestamp)\b|\b(?:at|ts|time|timestamp)\b)",
+    re.IGNORECASE,
+)
+"""An order by time: there are more rows each day."""
+_SINCE = re.compile(
+    r"(?:_at|_on|_ts|_time|_date|At|On|Time|Date|\bat|\bts|\btime)\W{0,12}(?:>=?|\$?gte?\b|__gte?|\.ge\(|after|since|greater)"
+    r"|[sS]ince|[fF]rom[A-Z_]\w*(?:Date|Time)|interval"
+)
+"""Only rows of some time."""
+_PAGED = re.compile(r"[pP]aginat|\[[^\]\n\[]*:[^\]\n\[]*\]|islice\(|\.iterator\(|page_?size", re.IGNORECASE)
 _BY_KEY = re.compile(r"where\s*\(?\s*(?:\w+\.)?(?:id|uuid|key|token)\s*=(?!=)", re.IGNORECASE)
 _OF_JOBS = re.compile(
     r"claim|pending|\bdue|unsent|unpublished|purge|delete|archive|migrat|expire|clean|queue|retry|outbox|dispatch|relay"
@@ -89,7 +103,7 @@ def _query_text(call: Call, facts: Facts) -> str:
             continue
         if one.scope is None or (facts.named_function_of(one) or facts.function_of(one)) is scope:
             texts.append(one.value.text[:2000])
-    return "\n".join(texts)
+    return "\n".join(texts).replace(".cursor()", "")
 
 
 @lru_cache(maxsize=4)
@@ -135,12 +149,24 @@ def grown_lists(facts: Facts) -> Iterator[Call]:
             continue
         if not _CHOOSES.search(text) or not _ORDERS.search(text) or _LIMITED.search(text):
             continue
-        if _BY_KEY.search(text) or not _is_of_growing(call, text, facts):
+        by_time = _BY_TIME.search(text) is not None and not _SINCE.search(text)
+        by_time = by_time and not _PAGED.search(facts.text(scope.span))
+        if _BY_KEY.search(text) or not (by_time or _is_of_growing(call, text, facts)):
             continue
         if _OF_JOBS.search(scope.name) or _DUE.search(text) or not _is_given_out(call, scope.span.end, facts):
             continue
         told.append(call)
         yield call
+
+
+_WRITES_ROW = frozenset(
+    (
+        "writerow", "write", "writeln", "WriteLine", "WriteLineAsync", "Fprintf", "Fprintln", "printRecord",
+        "println", "write_record", "serialize", "writeNext", "WriteRecord", "WriteAsync",
+        "write_all", "Write",
+    )
+)  # fmt: skip
+"""Calls that write one row to a file or an answer."""
 
 
 def _is_repository(call: Call, facts: Facts) -> bool:
@@ -165,6 +191,20 @@ def _is_given_out(call: Call, end: int, facts: Facts) -> bool:
         if call.method.startswith("Query"):
             return True
     if not names:
+        return True
+    if any(
+        argument.value.text in names
+        for each in facts.calls_of_method("json", "send", "JSON", "respond", "Ok", "Encode", "jsonify")
+        if call.span.end <= each.span.start < end
+        for argument in each.arguments
+    ):
+        return True
+    if any(
+        call.span.end <= loop.span.start < end
+        and {*re.findall(r"\w+", loop.over)} & names
+        and any(each.method in _WRITES_ROW for each in facts.within(facts.calls, loop.body))
+        for loop in facts.loops
+    ):
         return True
     given = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
     if facts.language in ("rust", "kotlin") and given.search(

@@ -70,6 +70,14 @@ class MapStore:
     """Whether it is a variable of a function whose inner functions use it, and outlive the call."""
 
     @property
+    def is_shared(self) -> bool:
+        """Return whether a member is made to be used by others that have the object, by a pointer (Rust)."""
+        return (
+            self.is_member
+            and re.search(r"\bArc\s*<|\b(?:Rw|Mutex)\w*\s*<|\bDashMap\b", self.text) is not None
+        )
+
+    @property
     def bare(self) -> str:
         return self.name.removeprefix("self.")
 
@@ -268,9 +276,12 @@ def _is_guard(call: Call, store: MapStore, facts: Facts) -> bool:
 
 
 def _is_of(target: str, store: MapStore) -> bool:
-    return target in (store.name, store.bare, f"self.{store.bare}") or (
-        store.is_static and target == f"{store.owner}.{store.bare}"
-    )
+    if target in (store.name, store.bare, f"self.{store.bare}"):
+        return True
+    if store.is_static:
+        return target == f"{store.owner}.{store.bare}"
+    # `state.places`, where the parameter `state` is of the type that has the map
+    return store.is_shared and target.rpartition(".")[2] == store.bare
 
 
 def is_on(call: Call, store: MapStore) -> bool:
