@@ -39,12 +39,12 @@ def places(document: dict[str, Any]) -> list[str]:
     return [f"{each['file']} {each['rule']}" for each in document["findings"]]
 
 
-def test_contexts_hide_findings_and_skip_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_contexts_leave_out_and_skip_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["review", ".", "--select", RULES]) == 0
     shown = capsys.readouterr()
     assert shown.out.splitlines()[-2:] == [
-        "3 files: 2 findings (1 high, 1 medium); reliability 0.48",
-        "not shown: 2 in scripts, 2 in tests; --include scripts,tests shows them",
+        "1 file: 2 findings (1 high, 1 medium); reliability 0.48",
+        "not reviewed: 2 files (1 of scripts, 1 of tests); --include scripts,tests reviews them",
     ]
     assert shown.err.splitlines() == [
         "skipped api_pb2.py: is generated code",
@@ -55,7 +55,7 @@ def test_contexts_hide_findings_and_skip_files(project: Path, capsys: pytest.Cap
 def test_contexts_may_be_included(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = review(capsys, ".", "--select", "FK-R001", "--include", "tests,generated")
     assert places(found) == ["api_pb2.py FK-R001", "app.py FK-R001", "tests/test_app.py FK-R001"]
-    assert found["hidden"]["context"] == {"scripts": 1}
+    assert (found["files"], found["left_out"]) == (3, {"scripts": 1})
     assert found["skipped"] == [{"file": "main.rb", "why": "no rules for Ruby"}]
 
 
@@ -162,7 +162,7 @@ def test_standard_input_is_reviewed_under_a_name(
     found = review(
         capsys, "-", "--stdin-filename", "tests/test_b.py", "--force-exclude", "--select", "FK-R001"
     )
-    assert found["hidden"]["context"] == {"tests": 1}
+    assert (found["files"], found["left_out"]) == (0, {"tests": 1})
     given("this is not code at all (((")
     assert invoke(["review", "-", "--stdin-filename", "a.py"]) == 2
     assert (

@@ -25,7 +25,7 @@ from faultkit.code.changes import codemods_for
 from faultkit.code.changes.change import unified_diff
 from faultkit.code.review.config_file import ReviewConfig, config_for
 from faultkit.code.review.engine import RULES as ALL_RULES
-from faultkit.code.review.review_files import FileToReview, find_files, has_shown_findings
+from faultkit.code.review.review_files import FileToReview, find_files, is_reviewed
 from faultkit.code.review.settings import ReviewFlags, path_choice, rules_of
 from faultkit.code.rules import KINDS
 from faultkit.code.rules.rule import Kind
@@ -217,7 +217,7 @@ def _files(paths: Sequence[str], wanted: _Wanted, config: ReviewConfig) -> tuple
 
 def _may_be_changed(file: FileToReview) -> bool:
     try:
-        return has_shown_findings(file)
+        return is_reviewed(file)
     except InputError:
         # Why it cannot be read is said when it is to be changed.
         return True

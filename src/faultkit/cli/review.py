@@ -193,8 +193,8 @@ def command(
 
     Only rules are used: nothing leaves this machine. Settings come from the nearest pyproject.toml with
     [tool.faultkit.review], or faultkit.toml with [review]; options go before it. In DIR, generated, vendored
-    and built files are skipped, and findings in tests, examples, scripts and the like are counted, not shown;
-    see --include. A FILE that is named is reviewed as it is. Comments suppress findings:
+    and built files are skipped, and tests, examples, scripts and the like are counted, not reviewed; see
+    --include. A FILE that is named is reviewed as it is. Comments suppress findings:
     `fault: ignore[FK-R001] reason` in a statement, `fault: ignore-next-line` above it, `fault: ignore-file`
     at the top of a file.
 

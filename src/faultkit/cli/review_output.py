@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,13 @@ class Review:
 
     @property
     def looked_at(self) -> list[ReviewedFile]:
-        return [file for file in self.files if not file.skipped]
+        return [file for file in self.files if not file.skipped and not file.is_left_out]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Return the number of files that each context leaves out, the most first."""
+        found = Counter(file.context for file in self.files if file.is_left_out)
+        return dict(found.most_common())
 
     @property
     def skipped(self) -> list[ReviewedFile]:
@@ -60,11 +67,8 @@ def scores_of(review: Review) -> dict[Kind, float | None]:
     """Return the score of each kind that a rule was run for: the mean of the files that have one.
 
     Findings that a threshold, the baseline or the diff hides count; those that a comment or a context hides
-    do not. A file that could not be read whole has no score, nor has one whose findings its context hides. If
-    no file has one, the score is None."""
-    by_file: dict[str, list[Finding]] = {
-        file.file: [] for file in review.looked_at if not file.broken_lines and not _is_hidden(file.context)
-    }
+    do not. A file that could not be read whole has no score. If no file has one, the score is None."""
+    by_file: dict[str, list[Finding]] = {file.file: [] for file in review.looked_at if not file.broken_lines}
     for each in review.findings:
         if each.hidden not in ("comment", "context") and each.finding.file in by_file:
             by_file[each.finding.file].append(each.finding)
@@ -74,10 +78,6 @@ def scores_of(review: Review) -> dict[Kind, float | None]:
         for kind in KINDS
         if kind in ran and review.kind in (None, kind)
     }
-
-
-def _is_hidden(context: str) -> bool:
-    return bool(context) and BY_NAME[context].treatment == "hidden"
 
 
 def review_document(review: Review) -> dict[str, Any]:
@@ -96,6 +96,7 @@ def review_document(review: Review) -> dict[str, Any]:
             {"rule": rule, "file": file, "function": function, "message": message, "count": count}
             for (rule, file, function, message), count in review.fixed
         ],
+        "left_out": review.left_out,
         "excluded": review.excluded,
         "skipped": [{"file": file.file, "why": file.skipped} for file in review.skipped],
         "not_all_read": [
@@ -190,7 +191,12 @@ def _scores_text(review: Review) -> str:
 
 
 def _not_shown(review: Review) -> Iterable[str]:
-    """Yield a line for each cause that hides findings."""
+    """Yield a line for each cause that hides findings or leaves out files."""
+    if left_out := review.left_out:
+        total = count_of(sum(left_out.values()), "file")
+        titles = [f"{count} of {BY_NAME[name].title}" for name, count in left_out.items()]
+        of = f" ({', '.join(titles)})" if len(titles) > 1 else f" of {BY_NAME[next(iter(left_out))].title}"
+        yield f"not reviewed: {total}{of}; --include {','.join(left_out)} reviews them"
     contexts = hidden_by_context(review.findings)
     if contexts:
         total = count_of(sum(contexts.values()), "finding")

@@ -29,14 +29,12 @@ def test_a_finding_is_shown_unless_something_hides_it() -> None:
     assert outcome(by=Judgement(min_severity="critical")) == [("threshold", "")]
     assert outcome(by=Judgement(min_confidence=0.99)) == [("threshold", "")]
     assert outcome(by=Judgement(kind="performance")) == []
-    assert outcome(replace(FILE, context="tests")) == [("context", "tests")]
     assert outcome(replace(FILE, context="browser")) == [("context", "browser")]
 
 
 def test_a_comment_goes_before_thresholds_and_counts_once() -> None:
     suppressed = replace(FILE, findings=(), suppressed=((FINDING, "local"),))
     assert outcome(suppressed, Judgement(min_severity="critical")) == [("comment", "local")]
-    assert outcome(replace(suppressed, context="tests")) == []
 
 
 def test_rules_are_ignored_for_paths() -> None:
@@ -61,8 +59,8 @@ def test_the_most_exact_name_sets_the_severity(severities: dict[str, Severity], 
 
 
 def test_only_what_is_shown_is_hidden_later() -> None:
-    findings = [*judge(FILE, Judgement()), *judge(replace(FILE, context="docs"), Judgement())]
+    findings = [*judge(FILE, Judgement()), *judge(replace(FILE, context="browser"), Judgement())]
     left = hide(findings, "unchanged", lambda each: True)
     assert [each.hidden for each in left] == ["unchanged", "context"]
     assert (shown(findings), shown(left)) == ([FINDING], [])
-    assert hidden_by_context(left) == {"docs": 1}
+    assert hidden_by_context(left) == {"browser": 1}

@@ -2,7 +2,7 @@
 a generator, … One table, `CONTEXTS`. Pure.
 
     skipped    generated, vendored and built code is not reviewed: its authors are elsewhere
-    hidden     findings in tests, fixtures, benchmarks, examples, docs, scripts and migrations are counted
+    left out   tests, fixtures, benchmarks, examples, docs, scripts and migrations are counted, not reviewed
     narrowed   in browser code, rules that make sense only on servers (`SERVER_ONLY`) find nothing
 
 The first row that fits decides. `production` stands for none of them.
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON, Rule
 
-Treatment: TypeAlias = Literal["skipped", "hidden", "narrowed"]
+Treatment: TypeAlias = Literal["skipped", "left out", "narrowed"]
 
 HEAD_BYTES = 8192
 """The first bytes of a file, by which it is judged besides its path."""
@@ -306,7 +306,7 @@ CONTEXTS: tuple[Context, ...] = (
     Context(
         "tests",
         "tests",
-        "hidden",
+        "left out",
         folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_]support"
         r"|integration[-_]?tests?|unit[-_]?tests?|functional[-_]?tests?|androidtest|cypress|playwright"
         r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
@@ -315,22 +315,22 @@ CONTEXTS: tuple[Context, ...] = (
         r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it)s?\.\w+",
         says=_says_test,
     ),
-    Context("tests", "tests", "hidden", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
-    Context("tests", "tests", "hidden", folders="t", languages=PYTHON),
+    Context("tests", "tests", "left out", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
+    Context("tests", "tests", "left out", folders="t", languages=PYTHON),
     # Go has a package of helpers beside the one that it helps to test: httptest.
-    Context("tests", "tests", "hidden", folders=r"(?!latest|contest|attest)[a-z0-9]+test", languages=GO),
-    Context("fixtures", "fixtures", "hidden", folders=r"[a-z0-9]*mocks?|[a-z0-9]*fakes?", languages=GO),
+    Context("tests", "tests", "left out", folders=r"(?!latest|contest|attest)[a-z0-9]+test", languages=GO),
+    Context("fixtures", "fixtures", "left out", folders=r"[a-z0-9]*mocks?|[a-z0-9]*fakes?", languages=GO),
     Context(
         "fixtures",
         "fixtures",
-        "hidden",
+        "left out",
         folders=r"(?:[a-z0-9]+[-_])?mock[a-z0-9]*",
         languages=(*JAVA, *KOTLIN),
     ),
     Context(
         "fixtures",
         "fixtures",
-        "hidden",
+        "left out",
         folders=r"fixtures?|__fixtures__|test[-_]?data|mocks|__mocks__|__snapshots__|snapshots",
         names=rf"mock_.+\.go|.+_mock\.go|.+\.mock\.{_JS}|.+\.(?:stories|fixture)\.{_JS}",
         says=_says_double,
@@ -338,7 +338,7 @@ CONTEXTS: tuple[Context, ...] = (
     Context(
         "benchmarks",
         "benchmarks",
-        "hidden",
+        "left out",
         folders=r"bench|benches|benchmarks?|microbench(?:mark)?s?|perf[-_]?tests?|load[-_]?tests?",
         names=rf"bench_.+\.py|.+_bench(?:mark)?\.\w+|.+\.bench(?:mark)?\.{_JS}|.+Benchmark\.(?:java|kt|cs)"
         r"|benchmark\.\w+|(?:.+[-_])?bench(?:mark)?[-_].+\.\w+",
@@ -346,21 +346,21 @@ CONTEXTS: tuple[Context, ...] = (
     Context(
         "examples",
         "examples",
-        "hidden",
+        "left out",
         folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src",
     ),
-    Context("docs", "docs", "hidden", says=_says_docs),
+    Context("docs", "docs", "left out", says=_says_docs),
     Context(
         "migrations",
         "migrations",
-        "hidden",
+        "left out",
         languages=PYTHON,
         says=_says_migration,
     ),
     Context(
         "migrations",
         "migrations",
-        "hidden",
+        "left out",
         folders=r"(?:\w+[-_])?migrations?|seeders?",
         languages=tuple({*JAVASCRIPT, "go", "java", "kotlin", "csharp", "rust", "ruby", "php"}),
         names=r"V\d[\d_.]*__\w+\.(?:java|kt)",
@@ -369,18 +369,18 @@ CONTEXTS: tuple[Context, ...] = (
     Context(
         "scripts",
         "scripts",
-        "hidden",
+        "left out",
         folders=r"hack|ci|build[-_]?(?:tools|scripts)|devtools",
         names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|build\.rs|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
         rf"|.+\.config\.{_JS}|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})",
         says=_says_script,
     ),
-    Context("scripts", "scripts", "hidden", languages=(*JAVASCRIPT, *PYTHON), says=_says_command),
+    Context("scripts", "scripts", "left out", languages=(*JAVASCRIPT, *PYTHON), says=_says_command),
     Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=_says_browser),
     Context(
         "scripts",
         "scripts",
-        "hidden",
+        "left out",
         folders=r"scripts?",
         languages=tuple(name for name in LANGUAGES if name != "python"),
     ),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from faultkit.code.review.context import BY_NAME, is_about_servers
+from faultkit.code.review.context import is_about_servers
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.review.selection import exactness
@@ -50,10 +50,7 @@ def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
     ignored = [
         name for patterns, names in by.ignores if patterns.match(file.path, file.relative) for name in names
     ]
-    # A comment in a file whose findings are hidden hides nothing more.
-    is_hidden = bool(file.context) and BY_NAME[file.context].treatment == "hidden"
-    listed = [*((each, None) for each in file.findings), *(() if is_hidden else file.suppressed)]
-    for each, reason in listed:
+    for each, reason in [*((each, None) for each in file.findings), *file.suppressed]:
         rule = each.rule
         if any(exactness(name, rule) for name in ignored) or by.kind not in (None, rule.kind):
             continue
@@ -69,7 +66,7 @@ def _severity(finding: Finding, severities: Mapping[str, Severity]) -> Severity:
 
 
 def _hidden(finding: Finding, context: str, by: Judgement) -> tuple[Hiding, str]:
-    if context and (BY_NAME[context].treatment != "narrowed" or is_about_servers(finding.rule)):
+    if context and is_about_servers(finding.rule):
         return "context", context
     is_low = not is_at_least(finding.severity, by.min_severity) or finding.confidence < by.min_confidence
     return ("threshold", "") if is_low else ("", "")

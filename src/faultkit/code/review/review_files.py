@@ -21,6 +21,7 @@ from faultkit.code.review.context import (
     HEAD_BYTES,
     PRODUCTION,
     FileHead,
+    Treatment,
     context_of,
     contexts_of_folder,
 )
@@ -54,12 +55,16 @@ class ReviewedFile:
     skipped: str = ""
     """Why the file was skipped; empty if it was not."""
     context: str = ""
-    """The context whose findings are hidden or narrowed; empty for production code, and for what was asked
-    for."""
+    """The context by which it is left out or narrowed; empty for production code, and if it was asked for."""
     path: str = ""
     """The path to open, absolute."""
     relative: str = ""
     """The path in the project, with `/`."""
+
+    @property
+    def is_left_out(self) -> bool:
+        """Return whether the file was not reviewed because of its context, and would be if asked for."""
+        return _treatment(self.context) == "left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +228,10 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> 
         )
     language = source.language.name
     begun = replace(_begun(wanted, language), context=_context(wanted, source.source, language))
-    if begun.context and BY_NAME[begun.context].treatment == "skipped":
+    if _treatment(begun.context) == "skipped":
         return replace(begun, skipped=f"is {BY_NAME[begun.context].title}")
+    if begun.is_left_out:
+        return begun
     syntax = source.parse()
     broken = tuple(syntax.broken_lines())
     if broken and not _has_code(syntax):
@@ -257,11 +264,14 @@ def _context(wanted: FileToReview, source: bytes, language: str) -> str:
     return "" if name == PRODUCTION or name in wanted.include else name
 
 
-def has_shown_findings(wanted: FileToReview) -> bool:
-    """Return whether findings of a file would be shown: its context neither skips nor hides it."""
+def is_reviewed(wanted: FileToReview) -> bool:
+    """Return whether the context of a file neither skips it nor leaves it out."""
     source = _source_of(wanted)
-    context = _context(wanted, source.source, source.language.name)
-    return not context or BY_NAME[context].treatment == "narrowed"
+    return _treatment(_context(wanted, source.source, source.language.name)) in (None, "narrowed")
+
+
+def _treatment(context: str) -> Treatment | None:
+    return BY_NAME[context].treatment if context else None
 
 
 def _has_code(syntax: Syntax) -> bool:
