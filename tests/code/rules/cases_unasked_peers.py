@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from tests.code.rules.cases import Case, bad, good
 
+_BLOCKING_CALL_IN_ASYNC_CODE = "blocking-call-in-async-code"
 _FUTURE_WITHOUT_TIMEOUT = "future-without-timeout"
 _SOCKET_WITHOUT_TIMEOUT = "socket-without-timeout"
 _SUBPROCESS_WITHOUT_TIMEOUT = "subprocess-without-timeout"
@@ -37,70 +38,6 @@ CASES: list[Case] = [
             child.on('error', reject);
             child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`ffmpeg ended with ${code}`))));
           });
-        }
-        """,
-    ),
-    bad(
-        _SOCKET_WITHOUT_TIMEOUT,
-        "kotlin",
-        """
-        import io.ktor.server.application.Application
-        import io.ktor.server.application.install
-        import io.ktor.server.routing.routing
-        import io.ktor.server.websocket.WebSockets
-        import io.ktor.server.websocket.webSocket
-        import io.ktor.websocket.Frame
-        import io.ktor.websocket.readText
-        fun Application.live(hub: Hub) {
-            install(WebSockets) {
-                maxFrameSize = 65_536
-            }
-            routing {
-                webSocket("/vehicles/{id}") {
-                    val id = call.parameters["id"]!!
-                    hub.joined(id, this)
-                    try {
-                        for (frame in incoming) if (frame is Frame.Text) hub.received(id, frame.readText())
-                    } finally {
-                        hub.left(id)
-                    }
-                }
-            }
-        }
-        """,
-        9,
-    ),
-    good(
-        _SOCKET_WITHOUT_TIMEOUT,
-        "kotlin",
-        """
-        import io.ktor.server.application.Application
-        import io.ktor.server.application.install
-        import io.ktor.server.routing.routing
-        import io.ktor.server.websocket.WebSockets
-        import io.ktor.server.websocket.pingPeriod
-        import io.ktor.server.websocket.timeout
-        import io.ktor.server.websocket.webSocket
-        import io.ktor.websocket.Frame
-        import io.ktor.websocket.readText
-        import kotlin.time.Duration.Companion.seconds
-        fun Application.live(hub: Hub) {
-            install(WebSockets) {
-                pingPeriod = 15.seconds
-                timeout = 30.seconds
-                maxFrameSize = 65_536
-            }
-            routing {
-                webSocket("/vehicles/{id}") {
-                    val id = call.parameters["id"]!!
-                    hub.joined(id, this)
-                    try {
-                        for (frame in incoming) if (frame is Frame.Text) hub.received(id, frame.readText())
-                    } finally {
-                        hub.left(id)
-                    }
-                }
-            }
         }
         """,
     ),
@@ -172,5 +109,34 @@ CASES: list[Case] = [
                     return tls.getpeercert()
         """,
         7,
+    ),
+    good(
+        _BLOCKING_CALL_IN_ASYNC_CODE,
+        "python",
+        """
+        from contextlib import asynccontextmanager
+        import joblib
+        from fastapi import FastAPI
+        @asynccontextmanager
+        async def lifespan(app: FastAPI):
+            app.state.model = joblib.load("/srv/models/churn.joblib")
+            yield
+        app = FastAPI(lifespan=lifespan)
+        """,
+    ),
+    bad(
+        _BLOCKING_CALL_IN_ASYNC_CODE,
+        "python",
+        """
+        import fcntl
+        from aiohttp import web
+        async def claim(request: web.Request) -> web.Response:
+            with open("/var/lib/app/claims.lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                number = await request.app["claims"].next()
+            return web.json_response({"number": number})
+        """,
+        4,
+        5,
     ),
 ]

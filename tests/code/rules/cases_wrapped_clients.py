@@ -80,39 +80,6 @@ CASES: list[Case] = [
         6,
     ),
     bad(
-        _SOCKET_WITHOUT_TIMEOUT,
-        "python",
-        """
-        import asyncio
-        import aiohttp
-        async def follow(url: str, queue: asyncio.Queue) -> None:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
-            async with aiohttp.ClientSession(timeout=timeout) as session:
-                async with session.ws_connect(url) as ws:
-                    async for message in ws:
-                        if message.type is aiohttp.WSMsgType.TEXT:
-                            await queue.put(message.json())
-        """,
-        6,
-    ),
-    good(
-        _SOCKET_WITHOUT_TIMEOUT,
-        "python",
-        """
-        import asyncio
-        import aiohttp
-        async def follow(url: str, queue: asyncio.Queue) -> None:
-            timeout = aiohttp.ClientTimeout(total=None, sock_connect=10)
-            while True:
-                async with aiohttp.ClientSession(timeout=timeout) as session:
-                    async with session.ws_connect(url, heartbeat=20) as ws:
-                        async for message in ws:
-                            if message.type is aiohttp.WSMsgType.TEXT:
-                                await queue.put(message.json())
-                await asyncio.sleep(5)
-        """,
-    ),
-    bad(
         _HTTP_CALL_WITHOUT_TIMEOUT,
         "python",
         """

@@ -26,6 +26,7 @@ from faultkit.code.rules.vocabulary.blocking_python import (
     FILES,
     TO_THREADS,
     WAITS,
+    WORK,
     asks,
     is_aws_call,
     is_blocking_stub,
@@ -34,7 +35,7 @@ from faultkit.code.rules.vocabulary.blocking_python import (
 from faultkit.code.rules.vocabulary.blocking_rust import blocking_in_rust
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
 from faultkit.code.rules.vocabulary.given_clients import name_by_giver
-from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _LEVELS = 2
 """Levels of functions of the same text through which a blocking call is followed."""
@@ -55,6 +56,8 @@ def _python(facts: Facts) -> Iterator[Hit]:
             continue
         scope = facts.function_of(call)
         if scope is None or call.is_awaited or _is_elsewhere(call, facts) or _is_meant(call, facts):
+            continue
+        if call.name in WORK and runs_once(scope):
             continue
         if not scope.is_async:
             if waits:
@@ -90,7 +93,13 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
     head, dot, rest = name.partition(".")
     if head.endswith("Dep") and (alias := _alias(head, facts)):
         name = alias + dot + rest
-    if name in WAITS or asks(name) or is_blocking_stub(call, facts) or is_aws_call(call, facts):
+    if (
+        name in WAITS
+        or name in WORK
+        or asks(name)
+        or is_blocking_stub(call, facts)
+        or is_aws_call(call, facts)
+    ):
         return True
     given = name_by_giver(call, facts)
     return bool(given) and (given in WAITS or asks(given))
@@ -123,6 +132,8 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
     for caller in callers_of_function(scope, facts):
         around = facts.function_of(caller)
         if around is None or around is scope or caller.is_awaited or _is_elsewhere(caller, facts):
+            continue
+        if blocking.name in WORK and runs_once(around):
             continue
         if around.is_async:
             what = f"{caller.written}() stops the event loop until it is done (it calls {blocking.written}())"

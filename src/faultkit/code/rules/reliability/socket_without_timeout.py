@@ -72,40 +72,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY, "medium")
     for span, what in (*_by_settings(facts), *_not_noticed(facts), *limits_of_blocking_calls(facts)):
         yield Hit(span, what, LIKELY)
-    for call in _without_pings(facts):
-        what = f"{call.written}() sends no pings: a peer that is gone keeps its connection for ever"
-        yield Hit(call.span, what, LIKELY, "medium")
     for call in endless_reads(facts):
         what = f"{call.written}() has no limit: a peer that falls silent is waited for"
         yield Hit(call.span, what, LIKELY, "medium")
-
-
-_KEEPS_SOCKET = re.compile(r"\.(?:add|set|push)\([^()]*\b(?:ws|socket|client|conn|connection)\b")
-_ASKS_PEER = re.compile(
-    r"\.ping\(|isAlive|heartbeat|keepalive|\.terminate\(\)\s*[,;]?\s*\}?\s*,?\s*\w*(?:idle|IDLE)",
-    re.IGNORECASE,
-)
-
-
-def _without_pings(facts: Facts) -> Iterator[Call]:
-    """Yield servers of websockets that keep their peers and never ask whether these are still there."""
-    if facts.language == "kotlin":
-        if facts.syntax.has_any(b"pingperiod") or not facts.calls_of_method("webSocket"):
-            return
-        for call in facts.calls_of_method("install"):
-            first = call.argument(place=0)
-            if (
-                first is not None
-                and first.value.text == "WebSockets"
-                and "io.ktor.server" in facts.whole_text
-            ):
-                yield call
-    elif facts.language in JAVASCRIPT and facts.imports_any("ws"):
-        if _ASKS_PEER.search(facts.whole_text) or not _KEEPS_SOCKET.search(facts.whole_text):
-            return
-        for call in facts.calls_named("ws.WebSocketServer", "ws.Server", "ws.WebSocket.Server"):
-            if not call.has("noServer"):
-                yield call
 
 
 def _servers(facts: Facts) -> Iterator[Hit]:
@@ -156,7 +125,6 @@ def _connecting(facts: Facts) -> Iterator[Call]:
         yield from _csharp(facts)
     if facts.language == "python":
         yield from facts.calls_named("asyncio.open_connection")
-        yield from _unnoticed_sockets(facts)
         yield from _of_sockets(facts)
     if facts.language in JAVASCRIPT:
         yield from _node(facts)
@@ -191,16 +159,6 @@ def _not_noticed(facts: Facts) -> Iterator[tuple[Span, str]]:
         if given is not None and given.value.text in ("None", "0") and not facts.comment_at(call):
             what = f"{given.name}={given.value.text}: that the other side is gone is never noticed"
             yield call.span, what
-
-
-def _unnoticed_sockets(facts: Facts) -> Iterator[Call]:
-    """Yield websockets of aiohttp that are read in a loop, and whose other side is never asked whether it is
-    there."""
-    if not facts.imports_any("aiohttp"):
-        return
-    for call in facts.calls_of_method("ws_connect"):
-        if not call.has("heartbeat", "receive_timeout", "timeout") and not call.spreads:
-            yield call
 
 
 _SERIAL = ("serial.Serial", "serial.serial_for_url")

@@ -33,6 +33,12 @@ WAITS = frozenset(
         "PIL.Image.open", "PIL.Image.open().save", "PIL.Image.open().thumbnail", "PIL.Image.open().resize",
         "socket.socket.connect", "socket.socket.recv", "ldap3.Connection", "pdfkit.from_string",
         "pdfkit.from_file",
+        "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
+        "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
+    )
+)  # fmt: skip
+WORK = frozenset(
+    (
         "gzip.decompress", "gzip.compress", "zlib.decompress", "zlib.compress", "bz2.decompress",
         "bz2.compress", "lzma.decompress", "lzma.compress", "brotli.compress", "brotli.decompress",
         "gzip.open", "bz2.open", "lzma.open", "gzip.GzipFile.read", "gzip.open().read",
@@ -53,10 +59,9 @@ WAITS = frozenset(
         "werkzeug.security.check_password_hash", "django.contrib.auth.hashers.make_password",
         "django.contrib.auth.hashers.check_password", "argon2.hash_password", "nacl.pwhash.str",
         "nacl.pwhash.verify", "ffmpeg.run", "imageio.imread", "skimage.io.imread", "telnetlib.Telnet",
-        "hashlib.pbkdf2_hmac", "hashlib.scrypt", "passlib.context.CryptContext.hash",
-        "passlib.context.CryptContext.verify", "argon2.PasswordHasher.hash", "argon2.PasswordHasher.verify",
     )
 )  # fmt: skip
+"""Work of the processor, and waits for locks. What is loaded once, at the start, delays no one."""
 _HTTP = NamePattern(
     r"(requests|httpx|requests\.(Session|session\(\))|httpx\.Client|niquests|curl_cffi\.requests|cloudscraper\.create_scraper\(\))"
     r"\.(get|post|put|patch|delete|head|request|send|stream)$"

@@ -39,6 +39,8 @@ def reads_in_csharp(facts: Facts) -> Iterator[Call]:
     limits_connect = any(is_limited(each, facts) for each in connects)
     if not (connects or facts.calls_of_method(*_ACCEPTS) or _asks(facts)):
         return
+    if connects and not limits_connect and all("WebSocket" in each.name for each in connects):
+        return  # Many wait for the next message for as long as they run.
     # Where nothing at all has a limit, that is found where the connection is opened.
     is_found_before = not (has_other_limit or limits_connect) and any(
         not token_of(each, facts) for each in connects
