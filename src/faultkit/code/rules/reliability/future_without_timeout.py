@@ -35,7 +35,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _messages(facts)
     elif facts.language == "python":
         for call in facts.calls_of_method("get"):
-            if _OF_TASK.search(call.name) and not call.arguments:
+            if (
+                _OF_TASK.search(call.name)
+                and not call.arguments
+                and not call.written.startswith("self.apply")
+            ):
                 yield Hit(call.span, f"{call.written}() waits for ever if the task is lost", LIKELY)
         for call in facts.calls_of_method("result"):
             if _OF_POOL.search(call.name) and not call.arguments and frequency_of(call, facts) == "request":

@@ -310,7 +310,7 @@ def _csharp(facts: Facts) -> Iterator[Call]:
             continue
         # `ConnectAsync(host, port, limit.Token)`
         is_limited = any(_TOKEN.search(each.value.text) for each in call.arguments)
-        if not is_limited and not re.search(r"CancelAfter|WaitAsync\(|Timeout", facts.whole_text):
+        if not is_limited and not re.search(r"CancelAfter|WaitAsync\(|WhenAny\(|Timeout", facts.whole_text):
             yield call
 
 

@@ -20,7 +20,7 @@ _CLIENT = NamePattern(
 )
 _OTHERS = NamePattern(
     r"(?:ftp|ssh|scp|smtp|imap|pop3|telnet|tcp|udp|websocket|socket|ldap|test|mock|fake|http|rest|web|sqlite|duckdb|serial|modbus"
-    r"|sql\.|db\.|pool\.|engine\.|session\.|pipe|signal|bluetooth|ble|camera|vnc|rdp|dbus|x11|docker|kube|git)",
+    r"|sql\.|db\.|pool\.|engine\.|session\.|pipe|signal|bluetooth|ble|camera|vnc|rdp|dbus|x11|docker|kube|git|printer|\b(?:net|tls)\.)",
     re.IGNORECASE,
 )
 """Sessions that are short by nature, HTTP clients, which another rule knows, and connections of a pool."""
