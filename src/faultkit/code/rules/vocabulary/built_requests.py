@@ -27,20 +27,20 @@ class BuiltRequest:
 
 
 _VERBS = ("get", "head", "options", "post", "put", "patch", "delete")
-_REQWEST = re.compile(
+_REQWEST = NamePattern(
     r"^reqwest\.(?:blocking\.)?(?:get|Client(?:Builder)?\b.*\.(get|post|put|patch|delete|head|request)\(\).*\.send)$"
 )
 _HYPER = NamePattern(r"^hyper(_util)?\.client\b.*\.(get|request)$|^hyper\.Client\b.*\.(get|request)$")
-_UREQ = re.compile(
+_UREQ = NamePattern(
     r"^ureq\.(?:(get|post|put|patch|delete|head)\(\)|(?:agent\(\)|Agent\b.*)\.(get|post|put|patch|delete|head)\(\)).*"
     r"\.(call|send|send_json|send_form|send_string|send_bytes|send_empty)$"
 )
 _RUST_LIMITS = frozenset(
     ("timeout", "timeout_global", "timeout_read", "timeout_per_call", "read_timeout", "timeout_recv_response")
 )
-_RUST_CLIENTS = re.compile(r"^reqwest\.Client\.(new|default|builder)$|^reqwest\.(get|ClientBuilder\.new)$")
+_RUST_CLIENTS = NamePattern(r"^reqwest\.Client\.(new|default|builder)$|^reqwest\.(get|ClientBuilder\.new)$")
 
-_CLIENT_MADE = re.compile(r"^reqwest\.Client(\.(new|default)|(Builder\.new|\.builder)\(\).*\.build)$")
+_CLIENT_MADE = NamePattern(r"^reqwest\.Client(\.(new|default)|(Builder\.new|\.builder)\(\).*\.build)$")
 _VERB_CALL = re.compile(r"\.(get|post|put|patch|delete|head|request)\(\).*\.send$")
 
 
@@ -153,7 +153,7 @@ def _field_of(sent: Call) -> str:
     return owner.rpartition(".")[2] if "." in owner else ""
 
 
-_CSHARP = re.compile(
+_CSHARP = NamePattern(
     r"^(Get|Post|Put|Patch|Delete|Send)(Async|AsJsonAsync|StringAsync|StreamAsync|ByteArrayAsync|FromJsonAsync)?$"
 )
 _CSHARP_OWNER = re.compile(r"(^|[._])_?\w*(client|http)$", re.IGNORECASE)
@@ -191,10 +191,10 @@ def _csharp(call: Call, facts: Facts) -> BuiltRequest | None:
     return BuiltRequest("HttpClient", method, timeout, call.arguments[0].value.text)
 
 
-_KTOR = re.compile(r"^io\.ktor\.client\.HttpClient\.(get|post|put|patch|delete|head|request)$")
+_KTOR = NamePattern(r"^io\.ktor\.client\.HttpClient\.(get|post|put|patch|delete|head|request)$")
 _WITHOUT_LIMIT = ("Java", "Curl", "Js")
 """Engines of Ktor that wait for ever unless they are told otherwise."""
-_OKHTTP = re.compile(r"^okhttp3\.OkHttpClient\b.*\.newCall\(\)\.(execute|enqueue|await|executeAsync)$")
+_OKHTTP = NamePattern(r"^okhttp3\.OkHttpClient\b.*\.newCall\(\)\.(execute|enqueue|await|executeAsync)$")
 _CONNECTS = NamePattern(
     r"^java\.net\.(URL|URI\b.*\.toURL\(\))\.openConnection$|\.to(URL|Url)\(\)\.openConnection$"
 )

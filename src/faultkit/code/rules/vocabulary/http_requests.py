@@ -106,10 +106,15 @@ _FETCH_TYPE = re.compile(
 )
 
 
+_HOLDS_FETCH = (b"typeof fetch", b"typeof globalThis.fetch", b": Fetch", b"= fetch", b"= globalThis.fetch")
+"""One of them is in each text with such a name."""
+
+
 @lru_cache(maxsize=4)
 def _injected_fetch(facts: Facts) -> frozenset[str]:
     """Return parameters and fields that hold `fetch`, so that tests can replace it (JavaScript)."""
-    if facts.syntax.language.family != "javascript" or b"fetch" not in facts.syntax.source:
+    source = facts.syntax.source
+    if facts.syntax.language.family != "javascript" or not any(word in source for word in _HOLDS_FETCH):
         return frozenset()
     found = (name or other for name, other in _FETCH_TYPE.findall(facts.whole_text))
     return frozenset(name for name in found if name != "fetch")
