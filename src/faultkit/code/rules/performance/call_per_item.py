@@ -236,6 +236,8 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
 def _is_loaded(loop: Loop, facts: Facts) -> bool:
     """Return whether the list comes from a query or a request itself: `rows = await db.list()`."""
     base = base_name(loop.over)
+    if loop.kind == "count" and (counted := _COUNTED.search(loop.over)):
+        base = counted[1] or counted[2]
     known = {remote.call for remote in remote_calls(facts)}
     if any(call in known for call in facts.within(facts.calls, loop.head)):
         return True
@@ -250,6 +252,8 @@ def _is_loaded(loop: Loop, facts: Facts) -> bool:
     )
 
 
+_COUNTED = re.compile(r"<\s*(\w+)\.(?:length|size\(\)|Count|len\(\))|\blen\((\w+)\)")
+"""The list whose places a loop counts."""
 _NEXT_ROW = re.compile(r"^\w+\.Next\(\w*\)$")
 
 

@@ -466,7 +466,8 @@ def _shrinks(name: str, facts: Facts, made: Assignment | None = None) -> bool:
         return True
     again = [each for each in facts.assignments if name in each.targets and each is not made]
     return any(
-        each.scope is not None and each.scope.short_name not in ("__init__", "constructor") for each in again
+        each.scope is not None and each.scope.short_name not in ("__init__", "constructor", "new", "default")
+        for each in again
     )
 
 

@@ -43,7 +43,7 @@ _OPENS = {
 }
 """Calls that write in place if their arguments say so."""
 _REPLACES = TextPattern(
-    r"rename|\bmove\w*\(|\bte?mp(?!l)|[._]te?mp|[tT]empFile|(?-i:[a-z]Te?mp)|atomic|swap|\.new\b|\bpart\b|\.persist\(|mkstemp"
+    r"rename|\bmove\w*\(|\bte?mp(?!l)|[._]te?mp|[tT]empFile|(?-i:[a-z]Te?mp)|atomic|(?<!arc)swap|\.new\b|\bpart\b|\.persist\(|mkstemp"
     r"|\.Move\(|\.Replace\(",
     re.IGNORECASE,
 )

@@ -68,6 +68,8 @@ _SINCE = re.compile(
     r"|[sS]ince|[fF]rom[A-Z_]\w*(?:Date|Time)|interval"
 )
 """Only rows of some time."""
+_OF_ONE = re.compile(r"\w[_.][iI]d[\"']?\s*(?:=|,|\))|[a-z]Id\s*(?:==|:|,)|_id\s*=")
+"""Conditions by a key: two of them leave few rows."""
 _PAGED = re.compile(r"[pP]aginat|\[[^\]\n\[]*:[^\]\n\[]*\]|islice\(|\.iterator\(|page_?size", re.IGNORECASE)
 _BY_KEY = re.compile(r"where\s*\(?\s*(?:\w+\.)?(?:id|uuid|key|token)\s*=(?!=)", re.IGNORECASE)
 _OF_JOBS = re.compile(
@@ -150,7 +152,7 @@ def grown_lists(facts: Facts) -> Iterator[Call]:
         if not _CHOOSES.search(text) or not _ORDERS.search(text) or _LIMITED.search(text):
             continue
         by_time = _BY_TIME.search(text) is not None and not _SINCE.search(text)
-        by_time = by_time and not _PAGED.search(facts.text(scope.span))
+        by_time = by_time and not _PAGED.search(facts.text(scope.span)) and len(_OF_ONE.findall(text)) < 2
         if _BY_KEY.search(text) or not (by_time or _is_of_growing(call, text, facts)):
             continue
         if _OF_JOBS.search(scope.name) or _DUE.search(text) or not _is_given_out(call, scope.span.end, facts):

@@ -227,6 +227,8 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
         scope = _entered(call, store, facts) or facts.named_function_of(call) or facts.route_of(call)
         if scope is None or scope.short_name in made_in or len(call.positional) < 2:
             continue
+        if _is_shadowed(call, scope):
+            continue
         key, value = call.positional[0].value.text, call.positional[1].value.text
         yield Put(key, value.removeprefix("await "), call.span, scope, call.method)
     if "defaultdict(" in store.text:
@@ -237,7 +239,7 @@ def puts_of(store: MapStore, facts: Facts) -> Iterator[Put]:
             scope = facts.named_function_of(call)
             if scope is None or scope.short_name in made_in or len(call.positional) != 1:
                 continue
-            if is_on(call, store) or _is_guard(call, store, facts):
+            if (is_on(call, store) or _is_guard(call, store, facts)) and not _is_shadowed(call, scope):
                 yield Put(call.positional[0].value.text, "", call.span, scope, "entry")
 
 
@@ -264,6 +266,11 @@ def _entered(place: Placed, store: MapStore, facts: Facts) -> Scope | None:
     return (
         route if route is not None and named is not None and route in around[around.index(named) :] else None
     )
+
+
+def _is_shadowed(call: Call, scope: Scope) -> bool:
+    """Return whether a parameter has the name of the map: it may be any other."""
+    return any(each.name == call.receiver_written for each in scope.parameters)
 
 
 def _is_guard(call: Call, store: MapStore, facts: Facts) -> bool:

@@ -82,7 +82,7 @@ _GIVES = {
 _GIVES["kotlin"] = _GIVES["java"]
 _BOUNDS = re.compile(
     r"semaphore|tryAcquire|getQueue|remainingCapacity|backpressure|throttl|rate_?limit|work_queue|qsize|onSizeLessThan"
-    r"|\.(?:size|length\(\)|pending|idle\(\)|saturated)\b\s*(?:>|<|\+|\()|in_?flight|\bpending\b|_full\b|isFull|too_?many"
+    r"|\.(?:size(?:\(\))?|length\(\)|pending|idle\(\)|saturated)\s*(?:>|<|\+)|in_?flight|\bpending\b|_full\b|isFull|too_?many"
     r"|TooMany",
     re.IGNORECASE,
 )
