@@ -114,6 +114,37 @@ CASES = [
     ),
     bad(
         "call-per-item",
+        "java",
+        """
+        package com.acme;
+
+        import java.util.ArrayList;
+        import java.util.List;
+        import org.springframework.stereotype.Service;
+
+        @Service
+        public class BoardService {
+            private final TeamMapper teams;
+            private final MatchMapper matches;
+
+            public BoardService(TeamMapper teams, MatchMapper matches) {
+                this.teams = teams;
+                this.matches = matches;
+            }
+
+            public List<TeamRow> board(long leagueId) {
+                List<TeamRow> rows = new ArrayList<>();
+                for (Team team : teams.findByLeague(leagueId)) {
+                    rows.add(new TeamRow(team.getName(), matches.findLast(team.getId())));
+                }
+                return rows;
+            }
+        }
+        """,
+        20,
+    ),
+    bad(
+        "call-per-item",
         "go",
         """
         package fleet

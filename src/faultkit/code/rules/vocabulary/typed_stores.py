@@ -83,6 +83,10 @@ def _java(call: Call, facts: Facts) -> bool:
     if _is_on_store(call, facts):
         return True
     method = call.method
+    # Of MyBatis; a mapper of values has other methods.
+    is_found = method.startswith(("find", "list", "load")) and bool(call.arguments)
+    if is_found and type_of_receiver(call, facts).endswith("Mapper"):
+        return True
     if not (method.startswith(("query", "select", "fetch", "count")) or method in _JPA_READS):
         return False
     type_ = type_of_receiver(call, facts) if call.arguments else ""
