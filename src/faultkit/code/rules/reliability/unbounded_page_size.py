@@ -25,6 +25,10 @@ _NAMED = re.compile(
     rf"[\"'`]({SIZE}|size|count|first)[\"'`]|(?<=\.)({SIZE})\b(?!\s*\()|[gG]et({SIZE})\(\)", re.IGNORECASE
 )
 """A size as the name of a parameter of a request, or as a member of what a request brought."""
+_MAY_ASK = TextPattern(
+    rf"[\"'`.](?:{SIZE}|size|count|first)\b|[gG]et(?:{SIZE})\(|[{{[][^{{}}\n]*\b(?:{SIZE}|size|first)\b[^{{}}\n]*[\]}}]\s*=",
+    re.IGNORECASE,
+)
 _NUMERIC = re.compile(r"\b(int|Int|Integer|long|Long|i32|i64|u32|u64|usize|int32|int64|number|Optional)\b")
 _CAST = re.compile(
     r"^(int|Number|parseInt|Integer|strconv|toInt|Int|Atoi|parse|TryParse|max|Max|log|print|info|debug)"
@@ -194,6 +198,8 @@ def _sizes(scope: Scope, facts: Facts) -> Iterator[tuple[str, Placed]]:
         yield from _of_parameters(scope, text, facts)
     for decorated in _NEST.finditer(text) if facts.language in JAVASCRIPT else ():
         yield decorated[2], Place(facts.syntax.place_of(decorated, scope.span.start))
+    if not _MAY_ASK.search(text):
+        return  # What follows reads the values of all variables.
     given = given_words(scope, facts) | {
         each.name for each in scope.parameters if _REQUESTS.search(each.type)
     }

@@ -169,28 +169,31 @@ def _member_queues(facts: Facts) -> Iterator[tuple[Span, str]]:
     kept = _LISTS.get(facts.syntax.language.family)
     if kept is None:
         return
-    taken = [one for one in facts.calls_of_method(*kept.takes) if _stores(one, facts)]
-    if not taken:
+    taken = facts.calls_of_method(*kept.takes)
+    names = {_member_of(one) for one in taken} & {
+        _member_of(one) for one in facts.calls_of_method(*kept.gives)
+    }
+    if not names:
         return
     for each in facts.assignments:
-        if not each.owner or len(each.targets) != 1 or each.value is None or IS_FAKE.search(each.owner):
-            continue
-        if not kept.made.match(each.value.text):
+        if not each.owner or len(each.targets) != 1 or IS_FAKE.search(each.owner):
             continue
         name = each.targets[0].removeprefix("self.")
-        drains = [one for one in taken if _is_on_member(one, name)]
+        if name not in names or each.value is None or not kept.made.match(each.value.text):
+            continue
+        drains = [one for one in taken if _member_of(one) == name and _stores(one, facts)]
         gives = [
             one
             for one in facts.calls_of_method(*kept.gives)
-            if _is_on_member(one, name) and _has_caller(one, facts) and not _waits_for_room(one, facts)
+            if _member_of(one) == name and _has_caller(one, facts) and not _waits_for_room(one, facts)
         ]
         if gives and drains and not drops_when_large(name, facts):
             what = f"{name} takes any number of items while {drains[0].written}() waits for the others"
             yield each.span, what
 
 
-def _is_on_member(call: Call, name: str) -> bool:
-    return re.sub(r"^(self|this)\.", "", call.receiver_written) == name
+def _member_of(call: Call) -> str:
+    return call.receiver_written.removeprefix("self.").removeprefix("this.")
 
 
 def _waits_for_room(call: Call, facts: Facts) -> bool:
