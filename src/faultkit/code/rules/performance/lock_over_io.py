@@ -12,7 +12,7 @@ from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
-from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, lock_regions
+from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, is_lock_name, lock_regions
 from faultkit.code.rules.vocabulary.locked_waits import (
     awaited_in_short_locks,
     gate_that_others_need,
@@ -33,7 +33,9 @@ _OF_FIELD = NamePattern(r"self\.\w+\.\w+")
 _SLEEPS = frozenset(
     (
         "time.sleep", "time.Sleep", "Thread.sleep", "Thread.Sleep", "java.lang.Thread.sleep",
-        "subprocess.run", "subprocess.check_output",
+        "subprocess.run", "subprocess.check_output", "os/exec.Command().Run", "os/exec.Command().Output",
+        "os/exec.Command().CombinedOutput", "os/exec.CommandContext().Run", "os/exec.CommandContext().Output",
+        "os/exec.CommandContext().CombinedOutput",
     )
 )  # fmt: skip
 
@@ -86,7 +88,10 @@ def _takes_locks(facts: Facts) -> bool:
         return bool(facts.calls_of_method("lock", "write", "read"))
     if any(word in facts.syntax.source for word in (*LOCK_WORDS, b"runExclusive")):
         return True
-    return any(_is_lock(call.written or call.name, call.name) for call, _ in facts.managed)
+    return any(
+        _is_lock(call.written or call.name, call.name) or is_lock_name(call.written)
+        for call, _ in facts.managed
+    )
 
 
 _EARLY = re.compile(r"\breturn\b")
@@ -334,7 +339,10 @@ def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
             if head.startswith("lock") and is_within(each.span, scope.span):
                 return each.written, True
             continue
-        if is_within(each.span, scope.span) and _is_lock(each.written or each.name, each.name):
+        if is_within(each.span, scope.span) and (
+            _is_lock(each.written or each.name, each.name)
+            or (not each.arguments and is_lock_name(each.written))
+        ):
             return each.written, not call.is_awaited
     if facts.language == "kotlin":
         return _kotlin(call, facts)

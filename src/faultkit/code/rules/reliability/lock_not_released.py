@@ -81,6 +81,12 @@ def _by_inverse(facts: Facts) -> Iterator[Hit]:
             continue
         if facts.language != "rust" and call.method in _PAIRS and _is_lock(call, facts):
             continue  # A lock, which has been looked at.
+        made = call.origin
+        is_new = made is not None and (
+            made.constructs or made.method.lower().startswith(("new", "make", "create"))
+        )
+        if made is not None and is_new and facts.function_of(made) is scope:
+            continue  # It ends with this function.
         ends = [
             each
             for each in facts.within(facts.calls, Span(call.span.end, scope.body.end))
@@ -118,8 +124,8 @@ def _is_opposite(found: re.Match[str], end: Call, call: Call) -> bool:
 def _known(facts: Facts) -> Iterator[Hit]:
     yield from _advisory(facts)
     if facts.language == "go":
-        for span, name in slots_kept(facts):
-            yield Hit(span, f"the slot of {name} is kept where the function returns before <-{name}", LIKELY)
+        for span, back in slots_kept(facts):
+            yield Hit(span, f"the slot is kept where the function returns before {back}", LIKELY)
     for call in facts.calls_of_method(*_PAIRS):
         if not _is_lock(call, facts):
             continue

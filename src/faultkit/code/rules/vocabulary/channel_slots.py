@@ -14,34 +14,39 @@ _TICKS = re.compile(rb"\.(C|Done)$|done|stop|quit", re.IGNORECASE)
 
 
 def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield from where a slot is taken to a return before it is given back, with the name of the channel."""
+    """Yield from where a slot is taken to a return before it is given back, with what gives it back."""
     source = facts.syntax.source
     if b"<- struct{}{}" not in source:
         return
     puts = {found[1] for found in _PUTS.finditer(source)}
     # A full channel of tokens is used the other way round.
-    both = [(found, rb"(?<!\w)<-\s*%s(?![\w.])") for found in _PUTS.finditer(source)]
+    both = [(found, True) for found in _PUTS.finditer(source)]
     both += [
-        (found, rb"(?<![\w.])%s\s*<-\s*struct\{\}")
-        for found in _GETS.finditer(source)
-        if found[1] in puts and not _TICKS.search(found[1])
+        (found, False) for found in _GETS.finditer(source) if found[1] in puts and not _TICKS.search(found[1])
     ]
-    for found, back in both:
+    for found, is_put in both:
         place = Place(Span(found.start(1), found.end()))
         scope, name = facts.function_of(place), found[1].decode()
         if scope is None:
             continue
-        gives = re.compile(back.replace(b"%s", re.escape(found[1])))
+        channel = re.escape(found[1])
+        taken_out = rb"(?<!\w)<-\s*" + channel + rb"(?![\w.])"
+        gives = re.compile(taken_out if is_put else rb"(?<![\w.])" + channel + rb"\s*<-\s*struct\{\}")
         given = [each.start() for each in gives.finditer(source, found.end(), scope.body.end)]
         if not given or gives.search(source, scope.body.start, found.start()):
             continue
         for step in facts.own(facts.steps, scope):
             if step.kind != "return" or not found.end() < step.span.start < given[-1]:
                 continue
+            if facts.are_exclusive(place, step):
+                continue  # Another case of the `select`: nothing was taken.
             arm = max((each.span.start for each in facts.arms if is_within(step.span, each.span)), default=0)
             # Given back before it in its own block, or on all ways before.
             if not any(arm < at < step.span.start or _is_sure(at, step.span, facts) for at in given):
-                yield Span(place.span.start, step.span.end), name
+                yield (
+                    Span(place.span.start, step.span.end),
+                    f"<-{name}" if is_put else f"{name} <- struct{{}}{{}}",
+                )
                 break
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Scope, Value
+from faultkit.code.facts import Call, Facts, Scope, Value, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.kept_clients import captures_client, kept_in_collections
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -161,6 +161,9 @@ def _registrations(facts: Facts) -> Iterator[Kept]:
             continue
         owner = scope.owner.rpartition(".")[2]
         head = call.receiver_written.removeprefix("self.").partition(".")[0]
+        if run is None and _is_for_one_call(call, call.positional[-1].value, scope, facts):
+            yield Kept(call.callee, f"{call.written}() keeps this callback after the call has ended")
+            continue
         if scope.short_name != owner or not (head[:1].isupper() or _is_given(head, scope, facts)):
             continue
         bases = facts.classes.get(scope.owner, ())
@@ -261,6 +264,9 @@ def _added(facts: Facts) -> Iterator[Kept]:
                 what = f"{call.written}() adds a listener for every {run.of}, and none is removed"
                 yield Kept(call.callee, what)
             continue
+        if _is_for_one_call(call, given, scope, facts) and not is_taken_away(call, given, facts):
+            yield Kept(call.callee, f"{call.written}() adds a listener for every call, and none is removed")
+            continue
         head = source.partition(".")[0].partition("(")[0]
         makes = scope.short_name in ("constructor", "__init__", scope.owner.rpartition(".")[2])
         given_to_end = makes and bool(_ends_of(scope.owner, facts)) and _is_given(head, scope, facts)
@@ -276,6 +282,39 @@ def _is_all_of_lambda(call: Call, facts: Facts) -> bool:
     end = "} \n\t;"
     is_last = facts.text(scope.body).rstrip(end).endswith(facts.text(call.span).rstrip(end))
     return is_last and any(each.method in ("create", "push") for each in facts.calls_around(call))
+
+
+_STARTS = re.compile(
+    r"_?(start|run_forever|init|begin|open|listen|connect|setup|set_up|attach|serve|main|on[A-Z_])", re.I
+)
+
+
+def _is_for_one_call(call: Call, given: Value, scope: Scope, facts: Facts) -> bool:
+    """Return whether a listener works for one call of an async method: it uses a variable of the call, which
+    waits for its work after it has added the listener to an object that lives longer."""
+    path = call.receiver_written.removeprefix("this.").removeprefix("self.")
+    own = [one.name for one in scope.parameters if one.name not in ("self", "cls")]
+    if not scope.is_async or not own or not scope.owner or _STARTS.match(scope.short_name):
+        return False
+    if facts.function_of(call) is not scope or not _is_given(path.partition(".")[0], scope, facts):
+        return False
+    rest = Span(call.span.end, scope.body.end)
+    waits = any(
+        each.is_awaited and facts.function_of(each) is scope for each in facts.within(facts.calls, rest)
+    ) or any(loop.is_async for loop in facts.within(facts.loops, rest))
+    if not waits or path.partition(".")[0] in own:
+        return False
+    text = given.text
+    if given.shape == "name":
+        inner = [each for each in facts.functions_named(text) if is_within(each.span, scope.body)]
+        text = facts.text(inner[0].body) if inner else ""
+    local = {*own} | {
+        target
+        for each in facts.own(facts.assignments, scope)
+        for target in each.targets
+        if target.isidentifier()
+    }
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for name in local)
 
 
 def _connects(call: Call, facts: Facts) -> bool:

@@ -126,7 +126,7 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
 
     The releases are all those of one thing; one in `finally`, deferred, in a callback or in a handler is sure
     from where that begins."""
-    if any(facts.function_of(end) is not scope for end in ends if not facts.is_deferred(end)):
+    if not all(_is_of(end, scope, facts) for end in ends):
         return ""
     if any(facts.handlers_around(end) for end in ends) and facts.language not in ("go", "rust"):
         return ""
@@ -159,6 +159,14 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
         ):
             return f"{call.written}() fails"
     return ""
+
+
+def _is_of(end: Placed, scope: Scope, facts: Facts) -> bool:
+    """Return whether a release belongs to a function: no callback, task or goroutine does it later."""
+    own = facts.function_of(end)
+    if own is scope:
+        return True
+    return own is not None and own.outer is scope and facts.is_deferred(end) and not facts.is_launched(end)
 
 
 def is_survived(call: Call, facts: Facts) -> bool:

@@ -111,7 +111,11 @@ def _marked(facts: Facts) -> Iterator[_Change]:
     taken_back = {_key(call.receiver_written) for call in facts.calls_of_method(*_UNMARKS)}
     for call in facts.calls_of_method(*_MARKS, *_UNMARKS) if taken_back else ():
         path = call.receiver_written
-        if not path or _key(path) not in taken_back or ("." not in path and path not in facts.assigned_names):
+        if not path or _key(path) not in taken_back:
+            continue
+        scope = facts.function_of(call)
+        is_member = "." in path or f"self.{path}" in facts.assigned_names
+        if not is_member and (scope is None or not _is_outer(path, scope, facts)):
             continue
         given = call.positional[0].value.text if call.positional else ""
         if re.fullmatch(r"&?[\w.]+(?:\.clone\(\)|\.to_string\(\))?", given):

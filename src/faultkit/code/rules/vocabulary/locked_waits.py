@@ -18,6 +18,7 @@ _CONNECTS = (
     "smtplib.SMTP", "smtplib.SMTP_SSL", "ftplib.FTP", "ftplib.FTP_TLS", "socket.create_connection",
     "urllib.request.urlopen",
 )  # fmt: skip
+_AWS = ("boto3.client().", "boto3.resource().", "boto3.Session().client().")
 _RESTY = NamePattern(r"/resty(/v\d+)?\..*\.(Get|Post|Put|Patch|Delete|Head|Send|Execute)$")
 _STORE_TYPE = NamePattern(r"(^|[./])I?[A-Z]\w*(Repository|Dao|DAO|Mapper)$")
 _LOCAL_METHOD = NamePattern(r"^(get(Class|Name)|toString|hashCode|equals|flush|clear)$")
@@ -35,6 +36,8 @@ def waits_in_locks(facts: Facts) -> Iterator[Call]:
         yield from (call for call in facts.calls if _RESTY.search(call.name))
     elif facts.language == "python":
         yield from facts.calls_named(*_CONNECTS)
+        if facts.imports_any("boto3"):
+            yield from (call for call in facts.calls if call.name.startswith(_AWS))
         yield from (
             each.call for each in remote_calls(facts) if each.kind == "cache" and each.through is None
         )
@@ -156,9 +159,9 @@ def _is_held_for_short(region: Region, regions: list[Region], facts: Facts) -> b
         other.lock.rpartition(".")[2] == name
         and facts.named_function_of(other) is not scope
         and not any(
-            step.kind == "await" and step.span.start > other.span.start
-            for step in facts.within(facts.steps, other.span)
+            each.is_awaited for each in facts.within(facts.calls, other.span) if each.span != other.span
         )
+        and not any(loop.is_async for loop in facts.within(facts.loops, other.span))
         for other in regions
     )
 

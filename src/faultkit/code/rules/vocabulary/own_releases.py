@@ -23,7 +23,9 @@ from faultkit.code.rules.vocabulary.taken_resources import taken_severity
 RELEASES = frozenset(
     ("close", "Close", "release", "Release", "end", "closeQuietly", "putconn", "releaseConnection",
      "returnResource", "returnObject", "put_connection", "release_connection", "disconnect", "endSession",
-     "Dispose", "DisposeAsync", "CloseAsync", "unlock", "Return", "quit", "closeSync", "Put")
+     "Dispose", "DisposeAsync", "CloseAsync", "unlock", "Return", "quit", "closeSync", "Put", "giveBack",
+     "give_back", "putBack", "put_back", "checkin", "checkIn", "check_in", "ReturnAsync", "ReleaseAsync",
+     "recycle", "GiveBack", "returnConnection", "return_connection")
 )  # fmt: skip
 """Methods that give back what a call has taken, by their names."""
 _OWN = RELEASES | frozenset(
@@ -53,6 +55,11 @@ _OF_ANOTHER = frozenset(
      "ExecuteReader", "ExecuteReaderAsync", "pipe", "getParameterMetaData", "makefile", "fork", "Body")
 )  # fmt: skip
 """Methods whose results end with the object that they are called on."""
+_TO_OWNER = (
+    "Return", "ReturnAsync", "giveBack", "give_back", "GiveBack", "putBack", "put_back", "checkin", "checkIn",
+    "check_in", "recycle", "returnObject", "release", "Release", "ReleaseAsync",
+)  # fmt: skip
+"""Methods that are given back what another method of the same object has lent."""
 _MAINS = frozenset(("main", "Main", "cli", "__main__", "realMain", "runMain"))
 _PROCESSES = frozenset(
     ("quit", "terminate", "shutdown", "disconnect", "release", "logout", "give_back", "checkin")
@@ -80,6 +87,24 @@ def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
         seen.add(taken)
         if taken_severity(taken.name, facts.language) is None and _must_be_released(taken, end, facts):
             yield taken, "medium"
+    for end in facts.calls_of_method(*_TO_OWNER):
+        given = end.positional[0].value.text if end.receiver_written and len(end.positional) == 1 else ""
+        scope = facts.function_of(end) if given.isidentifier() else None
+        if scope is None or not _is_lender(end.receiver_written, facts):
+            continue
+        for each in facts.assignments_to(given, end):
+            lent = each.call
+            if lent is None or lent in seen or lent.receiver_written != end.receiver_written:
+                continue
+            seen.add(lent)
+            known = taken_severity(lent.name, facts.language) is not None
+            if not known and each.scope is scope and _is_on_way(end, lent, facts) and lent.assigned:
+                yield lent, "medium"
+
+
+def _is_lender(path: str, facts: Facts) -> bool:
+    """Return whether an object lives longer than the function that takes from it and gives back to it."""
+    return "." in path or path.startswith("_") or f"self.{path}" in facts.assigned_names
 
 
 def _must_be_released(taken: Call, end: Call, facts: Facts) -> bool:
