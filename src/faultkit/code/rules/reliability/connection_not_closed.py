@@ -76,7 +76,9 @@ def _connected(facts: Facts) -> Iterator[Call]:
             continue
         if runs_once(scope) and not scope.parameters:
             continue
-        if (connect.is_awaited or made.constructs) and not is_closed_or_passed_on(made, facts):
+        # In JavaScript, what is not awaited tells by events how it went, and when it has ended.
+        waits = connect.is_awaited or (made.constructs and facts.language not in JAVASCRIPT)
+        if waits and not is_closed_or_passed_on(made, facts):
             yield made
 
 

@@ -35,8 +35,11 @@ def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
         given = [each.start() for each in gives.finditer(source, found.end(), scope.body.end)]
         if not given or gives.search(source, scope.body.start, found.start()):
             continue
+        block = _block_of(place.span.start, facts)
+        # Given back in the block in which it was taken: what comes behind that has no slot.
+        beside = min((at for at in given if _block_of(at, facts) == block), default=scope.body.end)
         for step in facts.own(facts.steps, scope):
-            if step.kind != "return" or not found.end() < step.span.start < given[-1]:
+            if step.kind != "return" or not found.end() < step.span.start < min(given[-1], beside):
                 continue
             if facts.are_exclusive(place, step):
                 continue  # Another case of the `select`: nothing was taken.
@@ -48,6 +51,12 @@ def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
                     f"<-{name}" if is_put else f"{name} <- struct{{}}{{}}",
                 )
                 break
+
+
+def _block_of(at: int, facts: Facts) -> int:
+    """Return where the innermost branch around a place begins; 0 outside of all of them."""
+    around = [each.span.start for each in facts.arms if each.span.start <= at < each.span.end]
+    return max(around, default=0)
 
 
 def _is_sure(at: int, step: Span, facts: Facts) -> bool:
