@@ -12,7 +12,7 @@ from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.http_requests import http_requests
-from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, is_lock_name, lock_regions
+from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, is_made_as_lock, lock_regions
 from faultkit.code.rules.vocabulary.locked_waits import (
     awaited_in_short_locks,
     gate_that_others_need,
@@ -89,7 +89,7 @@ def _takes_locks(facts: Facts) -> bool:
     if any(word in facts.syntax.source for word in (*LOCK_WORDS, b"runExclusive")):
         return True
     return any(
-        _is_lock(call.written or call.name, call.name) or is_lock_name(call.written)
+        _is_lock(call.written or call.name, call.name) or is_made_as_lock(call.written, facts)
         for call, _ in facts.managed
     )
 
@@ -340,8 +340,7 @@ def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
                 return each.written, True
             continue
         if is_within(each.span, scope.span) and (
-            _is_lock(each.written or each.name, each.name)
-            or (not each.arguments and is_lock_name(each.written))
+            _is_lock(each.written or each.name, each.name) or is_made_as_lock(each.written, facts)
         ):
             return each.written, not call.is_awaited
     if facts.language == "kotlin":

@@ -80,6 +80,14 @@ def is_lock_name(written: str) -> bool:
     return _LOCK.search(last) is not None and _NOT_LOCK.search(last) is None
 
 
+def is_made_as_lock(written: str, facts: Facts) -> bool:
+    """Return whether a variable or field holds a lock, by what this text assigns to it (Python)."""
+    return facts.language == "python" and any(
+        written in each.targets and each.call is not None and each.call.name in _MADE
+        for each in facts.assignments
+    )
+
+
 def regions_around(place: Placed, regions: list[Region]) -> list[Region]:
     """Return the regions that a place is in, in their order."""
     return [each for each in regions if is_within(place.span, each.span)]

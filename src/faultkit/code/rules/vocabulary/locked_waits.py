@@ -155,7 +155,9 @@ def awaited_in_short_locks(facts: Facts) -> Iterator[tuple[Call, str]]:
 def _is_held_for_short(region: Region, regions: list[Region], facts: Facts) -> bool:
     """Return whether another function takes the same lock, and awaits nothing while it has it."""
     scope, name = facts.named_function_of(region), region.lock.rpartition(".")[2]
-    return any(
+    made = re.search(rf"\b{re.escape(name)}\b[^\n]*=[^\n]*", facts.whole_text)
+    several = made is not None and "Semaphore" in made[0] and not re.search(r"\(\s*1\b", made[0])
+    return not several and any(
         other.lock.rpartition(".")[2] == name
         and facts.named_function_of(other) is not scope
         and not any(
