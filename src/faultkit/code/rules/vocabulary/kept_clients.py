@@ -21,6 +21,11 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.removals import key_of, takes_away
 from faultkit.code.rules.vocabulary.short_lives import Repeated, outlives, repeated_around
 
+_WORDS = (
+    b"socket", b"emitter", b"event-stream", b"eventstream", b"upgrade", b"sse", b"subscri", b"listener",
+    b"viewer", b"watch", b"stream",
+)  # fmt: skip
+"""One of them stands in each text that keeps something for clients which stay connected."""
 _ADDS = (
     "add", "append", "insert", "push", "set", "put", "Add", "TryAdd", "putIfAbsent", "addLast", "AddLast",
     "Store", "entry", "offer",
@@ -52,6 +57,8 @@ _MAKERS = frozenset(("constructor", "__init__", "init", "new", "<init>", "__post
 
 def kept_in_collections(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield where a client is put into a collection that nothing takes it out of, with what follows."""
+    if not facts.syntax.has_any(*_WORDS):
+        return
     for call in facts.calls_of_method(*_ADDS):
         if not call.positional or not call.receiver_written or call.assigned or call.is_returned:
             continue
@@ -62,8 +69,11 @@ def kept_in_collections(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.callee, f"{call.written}() keeps {given.text} after the {run.of} has ended"
     for each in facts.assignments:
         target = "".join(each.targets[:1])
-        if each.scope is None or each.value is None or len(each.targets) > 1:
+        if each.scope is None or len(each.targets) > 1:
             continue
+        is_append = facts.language == "go" and target.startswith("self.")
+        if "[" not in target and not is_append and (each.operator != "+=" or facts.language != "kotlin"):
+            continue  # Asked first: to read a value takes longer.
         path, given_text = _put_by(each, target, facts)
         if path and (run := _kept_by(path, given_text, each, facts)) is not None:
             yield each.span, f"{path} keeps this after the {run.of} has ended"

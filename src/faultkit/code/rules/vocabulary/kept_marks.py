@@ -24,6 +24,7 @@ _RAISES = {
     "Increment": "Decrement", "AddInt32": "AddInt32", "AddInt64": "AddInt64", "Add": "Add", "inc": "dec",
     "increment": "decrement", "addAndGet": "addAndGet", "getAndAdd": "getAndAdd",
 }  # fmt: skip
+_SUMS = frozenset(("Add", "AddInt32", "AddInt64", "addAndGet", "getAndAdd"))
 _LOWERS = frozenset(("decrementAndGet", "getAndDecrement", "fetch_sub", "Decrement", "dec", "decrement"))
 _MARKS = frozenset(("add", "Add", "TryAdd", "insert", "put", "set", "putIfAbsent"))
 _UNMARKS = frozenset(("discard", "remove", "delete", "Remove", "TryRemove", "pop"))
@@ -84,7 +85,11 @@ def _counted(facts: Facts) -> Iterator[_Change]:
         name = each.targets[0]
         if by_one and ("." in name or _is_outer(name, each.scope, facts)):
             yield _Change(_key(name), each.span, each.operator[0] == "+")
-    for call in facts.calls_of_method(*_RAISES, *_LOWERS):
+    # Sums of several languages are called like additions to a list, of which there are many.
+    summed = b"-1)" in facts.syntax.source
+    names = [name for name in _RAISES if summed or name not in _SUMS]
+    lowered = summed or facts.calls_of_method(*_LOWERS)
+    for call in facts.calls_of_method(*names, *_LOWERS) if lowered else ():
         given = [one.value.text for one in call.positional]
         if call.receiver_written in ("Interlocked", "atomic", "System.Threading.Interlocked") and given:
             name, amount = re.sub(r"^(ref\s+|&)", "", given[0]), (given[1:] or ["1"])[0]
