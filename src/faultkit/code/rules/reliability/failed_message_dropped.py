@@ -18,7 +18,7 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
     only_logs_or_counts,
 )
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, only_reports
-from faultkit.code.rules.vocabulary.message_batches import lost_with_batch, passed_over
+from faultkit.code.rules.vocabulary.message_batches import lost_with_batch, passed_over, passed_over_by_round
 from faultkit.code.rules.vocabulary.message_consumers import message_consumers
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -126,7 +126,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
     listed = [*_listed(acks, facts), *_updates(facts)]
     marks = _marks(facts)
     found = set[Span]()
-    for at, commit in passed_over(facts) if acks else ():
+    for at, commit in (*passed_over(facts), *passed_over_by_round(facts)) if acks else ():
         if at not in found:
             found.add(at)
             what = f"the failed message is not read again: {commit.written}() of a later one moves past it"

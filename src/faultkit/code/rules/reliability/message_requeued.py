@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import NACKS, is_requeued
 
 _COUNTS = re.compile(
@@ -14,7 +14,7 @@ _COUNTS = re.compile(
     r"|deadLetter|poison|quorum|isRedeliver",
 )
 _OF_DATA = re.compile(
-    r"(ValueError|KeyError|TypeError|Decode\w*|Validation\w*|Json\w*|JSON\w*|Format\w*|Parse\w*|IllegalArgument\w*)"
+    r"(ValueError|KeyError|TypeError|Decode\w*|Validation\w*|Json\w*|JSON\w*|Format\w*|Parse\w*|IllegalArgument\w*|RuntimeException)"
 )
 _SLEEPS = re.compile(r"[sS]leep\(|[dD]elay\(|setTimeout")
 
@@ -28,7 +28,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _COUNTS.search(_without_comments(text)) or _SLEEPS.search(text) or _has_other_end(call, facts):
             continue
         handler = _handler(call, facts)
-        if handler is not None and _takes_all(handler):
+        if _is_in_catch(call, facts) if handler is None else _takes_all(handler):
             what = f"{call.written}() puts every message that fails back: one that always fails never leaves"
             yield Hit(call.span, what, LIKELY)
 
@@ -41,6 +41,11 @@ def _handler(call: Call, facts: Facts) -> Handler | None:
     """Return the handler of the error that a message is put back for; in Rust, an arm `Err(…)`."""
     around = facts.handlers_around(call)
     return around[-1] if around else None
+
+
+def _is_in_catch(call: Call, facts: Facts) -> bool:
+    """Return whether it stands in `work(message).catch((err) => channel.nack(message))` (JavaScript)."""
+    return facts.language in JAVASCRIPT and any(each.method == "catch" for each in facts.calls_around(call))
 
 
 def _takes_all(handler: Handler) -> bool:

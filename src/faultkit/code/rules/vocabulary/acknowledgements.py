@@ -21,6 +21,7 @@ ACKS = frozenset(
         "deleteMessageBatch", "DeleteMessageBatch", "DeleteMessageBatchAsync", "store_offsets", "storeOffset",
         "StoreOffsets", "store_offset_from_message", "resolveOffset", "CommitRecords", "MarkCommitRecords",
         "CommitOffsets", "UpdateCheckpointAsync", "updateCheckpoint", "update_checkpoint",
+        "UpdateCheckpoint",
         "CommitMessageAsync",
         "commitOffset", "commit_offsets", "checkpoint", "CommitUncommittedOffsets", "complete_message",
         "receipt_handle", "acknowledgeAsync", "AcknowledgeAsync", "Acknowledge",
@@ -33,6 +34,7 @@ _OFFSETS = COMMITS | {
     "MarkOffset", "commitOffsets", "commitOffset", "store_offset", "store_offsets", "storeOffset",
     "StoreOffset", "StoreOffsets", "store_offset_from_message", "resolveOffset", "CommitRecords",
     "MarkCommitRecords", "CommitOffsets", "UpdateCheckpointAsync", "updateCheckpoint", "update_checkpoint",
+        "UpdateCheckpoint",
     "commit_offsets", "checkpoint", "CommitUncommittedOffsets",
 }  # fmt: skip
 """What acknowledges a message and all before it in its partition."""

@@ -72,6 +72,25 @@ def passed_over(facts: Facts) -> Iterator[tuple[Span, Call]]:
                 yield handler.span, commit.call
 
 
+def passed_over_by_round(facts: Facts) -> Iterator[tuple[Span, Call]]:
+    """Yield handlers that return before the commit, in a function that a loop calls for each batch."""
+    for commit in settled_messages(facts):
+        scope = facts.named_function_of(commit)
+        if scope is None or not moves_offset(commit.ack) or facts.loops_around(commit):
+            continue
+        again = [call for call in facts.callers_of(scope) if call.is_discarded and facts.loops_around(call)]
+        for each in facts.own(facts.tries, scope) if again else ():
+            if each.body.end > commit.span.start or not works_on_message(each.body, facts):
+                continue
+            for handler in each.handlers:
+                steps = [*facts.within(facts.steps, handler.body)]
+                returns = [step for step in steps if step.kind == "return" and not step.text.strip("; ")]
+                is_quiet = only_logs_or_counts(handler.body, facts, waits=True) and len(returns) == len(steps)
+                is_failure = is_failure_of_work(handler) and not _MEANT.search(facts.text(handler.span))
+                if returns and is_quiet and is_failure and not handler.raises:
+                    yield handler.span, commit.call
+
+
 def _comes_after(commit: Settled, each: Try, handler: Handler, loop: Loop, facts: Facts) -> bool:
     """Return whether a commit follows the work in the round of a loop, and a failure skips it."""
     if is_within(commit.span, handler.span) or facts.loops_around(commit)[-1:] != (loop,):
