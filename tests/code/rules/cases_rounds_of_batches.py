@@ -8,6 +8,8 @@ from tests.code.rules.cases import bad, good
 
 _FAILED_MESSAGE_DROPPED = "failed-message-dropped"
 _FAILING_MESSAGE_REQUEUED = "failing-message-requeued"
+_FAILURE_ONLY_LOGGED = "failure-only-logged"
+_REJECTION_IN_HANDLER = "rejection-in-handler"
 
 CASES = [
     bad(
@@ -164,5 +166,91 @@ CASES = [
         }
         """,
         14,
+    ),
+    bad(
+        _FAILURE_ONLY_LOGGED,
+        "typescript",
+        """
+        import express, { Request, Response } from "express";
+        import { applyEvent } from "./events";
+        import { log } from "./log";
+
+        const router = express.Router();
+        router.post("/webhooks/payments", express.json(), async (req: Request, res: Response) => {
+          const handled = await applyEvent(req.body).then(
+            () => true,
+            (err: Error) => {
+              log.error({ err }, "event not applied");
+              return false;
+            },
+          );
+          res.status(200).json({ handled });
+        });
+        export default router;
+        """,
+        7,
+    ),
+    good(
+        _FAILURE_ONLY_LOGGED,
+        "typescript",
+        """
+        import express, { Request, Response } from "express";
+        import { applyEvent } from "./events";
+        import { log } from "./log";
+
+        const router = express.Router();
+        router.post("/webhooks/payments", express.json(), async (req: Request, res: Response) => {
+          const handled = await applyEvent(req.body).then(
+            () => true,
+            (err: Error) => {
+              log.error({ err }, "event not applied");
+              return false;
+            },
+          );
+          res.status(handled ? 200 : 500).json({ handled });
+        });
+        export default router;
+        """,
+    ),
+    good(
+        _FAILURE_ONLY_LOGGED,
+        "go",
+        """
+        package x
+
+        import (
+        	"context"
+        	"log/slog"
+        )
+
+        func (f *Flusher) flush(ctx context.Context, batch []Sample) []Sample {
+        	if err := f.sink.Write(ctx, batch); err != nil {
+        		slog.Error("samples lost", "count", len(batch), "err", err)
+        	}
+        	return batch[:0]
+        }
+        """,
+    ),
+    good(
+        _REJECTION_IN_HANDLER,
+        "typescript",
+        """
+        import express, { Request, Response } from "express";
+        import { applyEvent } from "./events";
+        import { log } from "./log";
+
+        const router = express.Router();
+        router.post("/webhooks/payments", express.json(), async (req: Request, res: Response) => {
+          const handled = await applyEvent(req.body).then(
+            () => true,
+            (err: Error) => {
+              log.error({ err }, "event not applied");
+              return false;
+            },
+          );
+          res.status(handled ? 200 : 500).json({ handled });
+        });
+        export default router;
+        """,
     ),
 ]

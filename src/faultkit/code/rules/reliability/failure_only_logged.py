@@ -156,7 +156,10 @@ def _is_returned(write: Call, handler: Handler, scope: Scope, facts: Facts) -> b
     if not given or _FINDS.match(scope.short_name):
         return False
     return any(
-        step.kind == "return" and step.span.start > handler.span.end and given & {*_WORDS.findall(step.text)}
+        step.kind == "return"
+        and step.span.start > handler.span.end
+        and given & {*_WORDS.findall(step.text)}
+        and "[" not in step.text
         for step in facts.own(facts.steps, scope)
     )
 
@@ -227,6 +230,7 @@ def _guarded(each: Try, facts: Facts) -> Iterator[Call]:
 
 def _promises(facts: Facts) -> Iterator[Hit]:
     """Yield `await save(order).catch((err) => log.error(err))` in a function that answers requests."""
+    yield from _said_only(facts)
     for call in facts.calls_of_method("catch"):
         given, write = call.argument(place=0), call.origin
         scope = facts.function_of(call)
@@ -291,6 +295,27 @@ def _only_if_done(facts: Facts) -> Iterator[Hit]:
         if write is not None and write.is_awaited and not facts.comment_at(step):
             what = f"when {write.written}() fails, the request is still answered with success"
             yield Hit(step.span, what, LIKELY)
+
+
+def _said_only(facts: Facts) -> Iterator[Hit]:
+    """Yield `done = await apply(event).then(() => true, (err) => { log.error(err); return false; })` in a webhook
+    whose status does not depend on it."""
+    for call in facts.calls_of_method("then", "catch"):
+        given = call.argument(place=1 if call.method == "then" else 0)
+        scope, write = facts.function_of(call), call.origin
+        if given is None or write is None or scope is None or not call.is_awaited or not call.assigned:
+            continue
+        if not is_webhook(scope) or not responder_of(scope, facts) or not takes_in(write):
+            continue
+        inside = [*facts.within(facts.calls, given.value.span)]
+        name = call.assigned[0]
+        later = facts.within(facts.steps, Span(call.span.end, scope.body.end))
+        decides = any(
+            step.kind in ("branch", "raise") and name in _WORDS.findall(step.text) for step in later
+        )
+        if inside and all(map(is_logging, inside)) and name.isidentifier() and not decides:
+            what = f"when {write.written}() fails, the request is still answered with success"
+            yield Hit(call.span, what, LIKELY)
 
 
 _PASSES = frozenset(("inspect_err", "map_err", "context", "with_context", "or_else", "inspect", "map"))

@@ -61,8 +61,13 @@ def _awaits(scope: Scope, facts: Facts) -> Iterator[Step]:
             continue
         if any(is_within(step.span, each.span) for each in facts.tries if each.handlers):
             continue
-        if not any(is_sleep(call) for call in facts.within(facts.calls, step.span)):
+        if not any(is_sleep(call) or _has_handler(call) for call in facts.within(facts.calls, step.span)):
             yield step
+
+
+def _has_handler(call: Call) -> bool:
+    """Return whether it is `….then(done, failed)`."""
+    return call.method == "then" and len(call.positional) > 1
 
 
 def _dropped_chains(scope: Scope, facts: Facts) -> Iterator[Call]:
