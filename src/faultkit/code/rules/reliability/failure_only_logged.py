@@ -298,8 +298,8 @@ def _only_if_done(facts: Facts) -> Iterator[Hit]:
 
 
 def _said_only(facts: Facts) -> Iterator[Hit]:
-    """Yield `done = await apply(event).then(() => true, (err) => { log.error(err); return false; })` in a webhook
-    whose status does not depend on it."""
+    """Yield `done = await apply(event).then(() => true, (err) => { log.error(err); return false; })` in a
+    webhook whose status does not depend on it."""
     for call in facts.calls_of_method("then", "catch"):
         given = call.argument(place=1 if call.method == "then" else 0)
         scope, write = facts.function_of(call), call.origin
