@@ -20,7 +20,11 @@ from faultkit.code.rules.vocabulary.answered_failures import (
     takes_in,
 )
 from faultkit.code.rules.vocabulary.answers import responder_of
-from faultkit.code.rules.vocabulary.dropped_failures import dropped_failures, only_logs_or_counts
+from faultkit.code.rules.vocabulary.dropped_failures import (
+    dropped_failures,
+    is_failure_of_work,
+    only_logs_or_counts,
+)
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.transactions import transactions
@@ -124,7 +128,7 @@ def _not_committed(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
         is_quiet = bool(logs) and all(any(is_within(call.span, one.span) for one in logs) for call in calls)
         if handler.raises or handler.exits or not is_quiet or (not handler.types and not handler.is_broad):
             continue
-        if _gives_result(max(each.span.end, handler.span.end), scope, facts):
+        if is_failure_of_work(handler) and _gives_result(max(each.span.end, handler.span.end), scope, facts):
             what = f"when {commits[0].written}() fails, the caller is told that nothing did"
             yield Hit(handler.span, what, LIKELY)
 
@@ -150,10 +154,17 @@ _FINDS = re.compile(
 )
 
 
+_STORES = re.compile(
+    r"_?(?i:save|insert|persist|upsert|publish|charge|book|transfer|debit|credit|create|update)(?:_?(?i:all|one|many|async))*$"
+)
+
+
 def _is_returned(write: Call, handler: Handler, scope: Scope, facts: Facts) -> bool:
     """Return whether a function returns what it was given to write, as if it were written."""
     given = {each.name for each in scope.parameters} & _subjects(write)
-    if not given or _FINDS.match(scope.short_name):
+    if not given or _FINDS.match(scope.short_name) or not write.receiver_written:
+        return False
+    if _STORES.match(write.method) is None:
         return False
     return any(
         step.kind == "return"

@@ -197,7 +197,7 @@ def _overwritten(facts: Facts) -> Iterator[Hit]:
         last = each
 
 
-_LOOKS = re.compile(r"\berr\b|[{}]|\bcase\b|\breturn\b")
+_LOOKS = re.compile(r"\berr\b|[{}]|\bcase\b|\breturn\b|\bdefault\s*:")
 _DECLARES = re.compile(r"if\s[^{;]*\berr\s*:=[^{]*;")
 _RETURNS = re.compile(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)
 
