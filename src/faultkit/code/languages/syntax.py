@@ -210,7 +210,7 @@ def _finders_of(parts: tuple[bytes, ...]) -> tuple[_Finder | None, _Finder | Non
 def _finder_of(parts: tuple[bytes, ...]) -> _Finder | None:
     if len(parts) > _FEW:
         return utf8_finder("|".join(re.escape(part.decode("ascii")) for part in parts))
-    return (lambda text: any([part in text for part in parts])) if parts else None
+    return (lambda text: any(part in text for part in parts)) if parts else None
 
 
 def words_of(source: bytes) -> frozenset[bytes]:
