@@ -29,12 +29,16 @@ PAUSE = "pause() " * 12
         (r"\(\?=|[(?=]+x", re.NOFLAG, ("(?=", "=x", "y")),
         (r"größe|\bk\b", re.IGNORECASE, ("GRÖSSE", "Größe", "\N{KELVIN SIGN}", "K")),
         (r"(?P<a>\w+)=(?-i:B)", re.IGNORECASE, ("x=B", "x=b")),
+        (r"\bid\b|[\w-]+=1|\d{2};", re.NOFLAG, ("id", "xid", "éid", "é=1", "-=1", "٣٤;", "3;")),
+        (r"a\sb|[^\W]+!|\W\?", re.NOFLAG, ("a\u00a0b", "é!", "é?", "-?")),
+        (r"[\s,]x[^\s]", re.NOFLAG, ("\u2003xé", "éx ", ",x\u00a0")),
+        (r"idle|task", re.IGNORECASE, ("\u0130dle", "\u0131dle", "TA\u017fK", "tas\u212a")),
     ],
 )
 def test_a_pattern_finds_what_re_finds(expression: str, flags: re.RegexFlag, texts: tuple[str, ...]) -> None:
     plain, pattern = re.compile(expression, flags), TextPattern(expression, flags)
     for text in texts:
-        for whole in (text, f"{PAUSE}{text}", f"{PAUSE}\n{text}\n"):
+        for whole in (text, f"{PAUSE}{text}", f"{PAUSE}\n{text}\n", f"{PAUSE}ü\n{text}\n"):
             one, other = plain.search(whole), pattern.search(whole)
             assert (one and one.span()) == (other and other.span()), whole
             assert pattern.findall(whole) == plain.findall(whole)
@@ -57,6 +61,7 @@ def test_a_text_without_a_match_is_not_given_to_re(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pattern, "_compiled", None)
     assert pattern.__dict__["_compiled"] is None
     assert pattern.search(PAUSE) is None
+    assert pattern.search(f"{PAUSE} für") is None
 
 
 def _patterns() -> list[TextPattern[str]]:
@@ -74,7 +79,9 @@ def test_patterns_of_rules_are_read_by_re2() -> None:
         expression = compiled.pattern if isinstance(compiled.pattern, str) else compiled.pattern.decode()
         assert compiled.flags & ~re.UNICODE == pattern._flags, expression
         linear = LinearPattern(linear_expression(expression, compiled.flags))
+        wider = LinearPattern(linear_expression(expression, compiled.flags, only_ascii=False))
         for case in CASES[::40]:
             text = case.code if isinstance(compiled.pattern, str) else case.code.encode()
             if case.code.isascii() and compiled.search(text) is not None:
                 assert linear.found_in_utf8(case.code.encode()), (expression, case.code)
+                assert wider.found_in_utf8(case.code.encode()), (expression, case.code)

@@ -95,8 +95,9 @@ class _Walk:
         assert around is not None
         path.append((parent, around))
         are_read = around.reads_names
-        is_inside = go_in()
-        while is_inside:
+        if not go_in():
+            return self._finished()
+        while True:
             node: Node = cursor.node  # type: ignore[assignment]
             kind = kinds[node.kind_id]
             if kind is not None:
@@ -119,13 +120,15 @@ class _Walk:
             while not go_on():
                 path.pop()
                 if not path:
-                    is_inside = False
-                    break
+                    return self._finished()
                 go_out()
                 if opened and opened[-1][0] == len(path):
                     self._close(len(path))
                 parent, around = path[-1]
                 are_read = around.reads_names
+
+    def _finished(self) -> CollectedNodes:
+        """Return what was found, with the names of functions, which are known at the end of the walk."""
         for scope in self.found.scopes:
             scope.name = self.names.get(scope.body.start, "")
         return self.found

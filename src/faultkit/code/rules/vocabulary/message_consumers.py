@@ -89,12 +89,12 @@ def _takes_message(scope: Scope) -> bool:
     return any(_EVENTS.search(each.type) for each in scope.parameters)
 
 
+@lru_cache(maxsize=4)
 def reports_items(facts: Facts) -> bool:
     """Return whether failed records are named in the answer; an empty list says that all went well."""
     source = facts.syntax.source
-    return (b"batchItemFailures" in source and b"itemIdentifier" in source) or (
-        b"atchItemFailure" in source and b"temIdentifier" in source
-    )
+    # Without their first letters, which are capitals in C# and Go.
+    return b"atchItemFailure" in source and b"temIdentifier" in source
 
 
 _DONE = re.compile(r"->\s*Result<\(\)")

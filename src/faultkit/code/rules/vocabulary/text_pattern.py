@@ -19,6 +19,10 @@ _SHORT = 60
 """Characters up to which `re` is as fast alone."""
 _SPACES = r"\s\v\x1c-\x1f"
 """What `\\s` of Python means in ASCII."""
+_BEYOND_ASCII = r"\x{80}-\x{10FFFF}"
+_MEANS_MORE = re.compile(r"\\[wds]")
+_NOT_OF_RE2 = "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}\N{LATIN SMALL LETTER DOTLESS I}"
+"""Letters that are an `i` to Python if case does not count."""
 _PARTS = re.compile(r"\\.|\(\?<?[=!]|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _SIGNS = {re.IGNORECASE: "i", re.DOTALL: "s", re.MULTILINE: "m"}
 
@@ -57,10 +61,14 @@ class TextPattern(Generic[AnyStr]):
         return self._compiled.sub(new, text)
 
     def _may_be_in(self, text: AnyStr) -> bool:
-        # In other texts letters, digits and spaces mean more to Python than to RE2.
-        if len(text) <= _SHORT or not text.isascii():
+        if len(text) <= _SHORT:
             return True
-        return self._found_in(text if isinstance(text, bytes) else text.encode())
+        if text.isascii():
+            return self._found_in(text if isinstance(text, bytes) else text.encode())
+        # To an expression of `re` over bytes, a character is several.
+        if isinstance(text, bytes) or any(letter in text for letter in _NOT_OF_RE2):
+            return True
+        return self._found_beyond_ascii(text.encode("utf-8", "replace"))
 
     @cached_property
     def _found_in(self) -> Callable[[bytes], bool]:
@@ -68,12 +76,18 @@ class TextPattern(Generic[AnyStr]):
         text = expression if isinstance(expression, str) else expression.decode("ascii")
         return utf8_finder(linear_expression(text, self._flags))
 
+    @cached_property
+    def _found_beyond_ascii(self) -> Callable[[bytes], bool]:
+        return utf8_finder(linear_expression(str(self._expression), self._flags, only_ascii=False))
 
-def linear_expression(expression: str, flags: int = 0) -> str:
-    """Return an expression for RE2 that matches in every ASCII text in which this one of `re` does.
+
+def linear_expression(expression: str, flags: int = 0, *, only_ascii: bool = True) -> str:
+    """Return an expression for RE2 that matches in every text in which this one of `re` does; by default, in
+    every ASCII text.
 
     What must or must not stand before or after a match is left out, and the end of a text may be a line
-    break. References to groups and conditions are not supported."""
+    break. In other texts, letters, digits and spaces mean more to Python than to RE2: all other characters
+    count as each of them. References to groups and conditions are not supported."""
     made = ["".join(f"(?{sign})" for flag, sign in _SIGNS.items() if flags & flag)]
     depth, left_out = 0, 0
     for found in _PARTS.finditer(expression):
@@ -86,8 +100,19 @@ def linear_expression(expression: str, flags: int = 0) -> str:
         if left_out:
             left_out = 0 if depth < left_out else left_out
             continue
-        made.append(_of_re2(part, bool(flags & re.MULTILINE)))
+        made.append(_of_re2(part if only_ascii else _beyond_ascii(part), bool(flags & re.MULTILINE)))
     return "".join(made)
+
+
+def _beyond_ascii(part: str) -> str:
+    """Return a part that matches what it matches in Python in texts that are not ASCII, and more."""
+    if part in (r"\b", r"\B"):
+        return ""
+    if part in (r"\w", r"\d", r"\s"):
+        return f"[{part}{_BEYOND_ASCII}]"
+    if part.startswith("[^"):
+        return r"[\x{0}-\x{10FFFF}]" if re.search(r"\\[WDS]", part) else part
+    return _MEANS_MORE.sub(lambda found: _BEYOND_ASCII + found[0], part, count=1) if part[0] == "[" else part
 
 
 def _of_re2(part: str, is_by_line: bool) -> str:
@@ -95,6 +120,6 @@ def _of_re2(part: str, is_by_line: bool) -> str:
         return r"(?:\n?\z)"
     if part == r"\s":
         return f"[{_SPACES}]"
-    if part[0] == "[" and not part.startswith("[^"):
+    if part.startswith("[") and not part.startswith("[^"):
         return part.replace(r"\s", _SPACES)
     return r"\z" if part == r"\Z" else part
