@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -80,7 +81,7 @@ def _python(call: Call, facts: Facts) -> bool:
     if call.method == "commit" and not call.arguments and _SESSION.search(call.receiver_written):
         # Each commit of a batch in a loop is one of many.
         return not facts.loops_around(call)
-    if facts.imports_any("django") or b".objects.create(" in facts.syntax.source:
+    if _has_django_models(facts):
         head = call.written.partition("(")[0]
         if _DJANGO.match(re.sub(r"^.*\.(?=[A-Z]\w*\.objects)", "", call.written)):
             return "using" not in head
@@ -89,6 +90,12 @@ def _python(call: Call, facts: Facts) -> bool:
             found is not None and not _NO_MODEL.match(found[1]) and call.is_discarded and not call.positional
         )
     return False
+
+
+@lru_cache(maxsize=4)
+def _has_django_models(facts: Facts) -> bool:
+    """Return whether a text uses models of Django. Asked for each call, so the text is looked at once."""
+    return facts.imports_any("django") or b".objects.create(" in facts.syntax.source
 
 
 def _go(call: Call, facts: Facts) -> bool:
