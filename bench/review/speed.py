@@ -1,13 +1,15 @@
 """The time of a review: of each file, and of `fault review` without and with its cache.
 
 The files are those of the projects to work with, if they have been fetched, and of Python's standard
-library, chosen by a fixed seed and copied into a new folder. If there are too few, they are copied again with
-a comment added, so that no two files are the same. With `--rules`, each rule is run alone over the same
+library, chosen by a fixed seed and copied into a new folder, each with its path, since tests and examples are
+known by it and not reviewed. If there are too few, they are copied again with a comment added, so that no two
+files are the same. With `--rules`, each rule is run alone over the same
 facts, and the slowest are listed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -43,7 +45,7 @@ def measure(count: int, corpus: Path, *, rules: bool) -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "project"
         folder.mkdir()
-        _copy(_files_of(corpus), folder, count)
+        _copy(_files_of(corpus), corpus / WORK, folder, count)
         _commands(folder, Path(name))
         per_s, longest_s = _review(str(folder))
         if rules:
@@ -63,14 +65,17 @@ def _is_read(path: Path) -> bool:
     return language is not None and language.name in GRAMMARS
 
 
-def _copy(found: Sequence[Path], folder: Path, count: int) -> None:
+def _copy(found: Sequence[Path], corpus: Path, folder: Path, count: int) -> None:
     chosen = random.Random(4).sample(found, min(count, len(found)))
     for place in range(count):
         path = chosen[place % len(chosen)]
         mark = b"#" if path.suffix == ".py" else b"//"
         times = place // len(chosen)
         added = b"\n%s copy %d\n" % (mark, times) if times else b""
-        (folder / f"{place:05}_{path.name}").write_bytes(path.read_bytes() + added)
+        top, within = (corpus, "projects") if path.is_relative_to(corpus) else (LIBRARY, "library")
+        target = folder / f"{within}{times or ''}" / path.relative_to(top)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes() + added)
 
 
 def _commands(folder: Path, scratch: Path) -> None:
@@ -84,15 +89,19 @@ def _commands(folder: Path, scratch: Path) -> None:
         "PYTHONPYCACHEPREFIX": str(scratch / "byte code"),
     }
     command = [sys.executable, "-m", "faultkit", "review", "--json"]
-    one = [*command, "--no-cache", str(min(folder.iterdir()))]
+    one = [*command, "--no-cache", next(str(path) for path in folder.rglob("*") if path.is_file())]
     subprocess.run(one, env=environment, stdout=subprocess.DEVNULL, check=False)  # Writes the byte code.
     for name in ("cold", "warm"):
         started, before = time.perf_counter(), os.times()
-        run = subprocess.run([*command, str(folder)], env=environment, stdout=subprocess.DEVNULL, check=False)
+        run = subprocess.run([*command, str(folder)], env=environment, stdout=subprocess.PIPE, check=False)
         took_s, after = time.perf_counter() - started, os.times()
         # Of all processes; it does not grow when others use the machine, as the time does.
         cpu_s = sum(after[2:4]) - sum(before[2:4])
         print(f"fault review, {name}: {took_s:.1f} s, {cpu_s:.1f} s of CPU (exit code {run.returncode})")
+    found = json.loads(run.stdout)
+    left_out = ", ".join(f"{count:,} of {context}" for context, count in found["left_out"].items())
+    skipped = len(found["skipped"])
+    print(f"{found['files']:,} files reviewed, {skipped:,} skipped, left out: {left_out or 'none'}")
 
 
 def _review(folder: str) -> tuple[float, float]:
@@ -104,7 +113,7 @@ def _review(folder: str) -> tuple[float, float]:
     last = time.perf_counter()
     for each in review_all(wanted):
         now = time.perf_counter()
-        times.append((now - last, Path(each.file).name.partition("_")[2]))
+        times.append((now - last, os.path.relpath(each.file, folder)))
         last = now
         kinds.update(finding.rule.kind for finding in each.findings)
     took_s = time.perf_counter() - started

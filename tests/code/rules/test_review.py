@@ -8,7 +8,7 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.review.review_files import files_to_review, has_shown_findings, review_all, review_file
+from faultkit.code.review.review_files import files_to_review, is_reviewed, review_all, review_file
 
 BAD = "import requests\nrequests.get(u)\n"
 
@@ -99,9 +99,9 @@ def test_files_whose_findings_are_not_shown_are_known(folder: Path, monkeypatch:
     (folder / "a_pb2.py").write_text(BAD)
     (folder / "test_a.py").write_text(BAD)
     wanted, _ = files_to_review(".")
-    assert [each.shown for each in wanted if has_shown_findings(each)] == ["a.py", "b.js"]
+    assert [each.shown for each in wanted if is_reviewed(each)] == ["a.py", "b.js"]
     (named,), _ = files_to_review("test_a.py")
-    assert has_shown_findings(named)
+    assert is_reviewed(named)
 
 
 def test_a_file_of_a_language_without_rules_is_refused(folder: Path) -> None:

@@ -28,11 +28,12 @@ _NUMBER = re.compile(
     r"\b(?:int|Int|Integer|long|Long|short|Short|[iu](?:8|16|32|64)|usize|u?int(?:16|32|64)?|number|Number|float|NonNegativeInt"
     r"|PositiveInt|PositiveInteger)\b"
 )
-_TYPE = TextPattern(r"\b(?:class|struct|record|type)\s+([A-Za-z]\w*)(?:<[^<>{}()\n]*>)?([^\n{(;]*)([{(:]?)")
-_FIELD = re.compile(rf"(?<![\w.])({SIZE}|size|count|first)\b", re.IGNORECASE)
-_REQUESTED = re.compile(
-    r"Quer|Param|Request|Req$|Filter|Pag(?:e|ing|ination)|List|Search|Input|Args|Criteria|Options|Dto|DTO|Form|Command"
+_REQUESTED = r"(?:Quer|Param|Request|Req\b|Filter|Pag(?:e|ing|ination)|List|Search|Input|Args|Criteria|Options|Dto|DTO|Form|Command)"
+_TYPE = TextPattern(
+    rf"\b(?:class|struct|record|type)\s+((?=[A-Za-z])\w*?{_REQUESTED}\w*)(?:<[^<>{{}}()\n]*>)?([^\n{{(;]*)([{{(:]?)"
 )
+"""The beginning of a type that holds what a request asks for, by its name."""
+_FIELD = re.compile(rf"(?<![\w.])({SIZE}|size|count|first)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,6 @@ def size_fields(facts: Facts) -> Iterator[SizeField]:
     """Yield fields for sizes without a maximum, of types that hold what a request asks for."""
     text = facts.whole_text
     for declared in _TYPE.finditer(text):
-        if not _REQUESTED.search(declared[1]):
-            continue
         start, end = _body(declared, text, facts)
         for found in _FIELD.finditer(text, start, end):
             line = _declaration(found, start, end, text, facts)
