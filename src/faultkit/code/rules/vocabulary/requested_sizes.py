@@ -28,7 +28,10 @@ _NUMBER = re.compile(
     r"\b(?:int|Int|Integer|long|Long|short|Short|[iu](?:8|16|32|64)|usize|u?int(?:16|32|64)?|number|Number|float|NonNegativeInt"
     r"|PositiveInt|PositiveInteger)\b"
 )
-_REQUESTED = r"(?:Quer|Param|Request|Req\b|Filter|Pag(?:e|ing|ination)|List|Search|Input|Args|Criteria|Options|Dto|DTO|Form|Command)"
+_REQUESTED = (
+    r"(?:Quer|Param|Request|Req\b|Filter|Pag(?:e|ing|ination)|List|Search|Input|Args|Criteria|Options|Dto|DTO"
+    r"|Form|Command)"
+)
 _TYPE = TextPattern(
     rf"\b(?:class|struct|record|type)\s+((?=[A-Za-z])\w*?{_REQUESTED}\w*)(?:<[^<>{{}}()\n]*>)?([^\n{{(;]*)([{{(:]?)"
 )
