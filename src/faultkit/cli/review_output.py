@@ -16,7 +16,7 @@ from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.baseline import Identity
 from faultkit.code.review.ci_outputs import github_text, gitlab_issues, junit_text
 from faultkit.code.review.context import BY_NAME
-from faultkit.code.review.outcome import JudgedFinding, hidden_by_context, shown
+from faultkit.code.review.outcome import JudgedFinding, shown
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.rules import KINDS, SEVERITIES, Finding, Kind, Rule, Severity
 
@@ -66,11 +66,11 @@ class Review:
 def scores_of(review: Review) -> dict[Kind, float | None]:
     """Return the score of each kind that a rule was run for: the mean of the files that have one.
 
-    Findings that a threshold, the baseline or the diff hides count; those that a comment or a context hides
-    do not. A file that could not be read whole has no score. If no file has one, the score is None."""
+    Findings that a threshold, the baseline or the diff hides count; those that a comment hides do
+    not. A file that could not be read whole has no score. If no file has one, the score is None."""
     by_file: dict[str, list[Finding]] = {file.file: [] for file in review.looked_at if not file.broken_lines}
     for each in review.findings:
-        if each.hidden not in ("comment", "context") and each.finding.file in by_file:
+        if each.hidden != "comment" and each.finding.file in by_file:
             by_file[each.finding.file].append(each.finding)
     ran = {rule.kind for rule in review.rules}
     return {
@@ -87,7 +87,6 @@ def review_document(review: Review) -> dict[str, Any]:
         "scores": scores_of(review),
         "findings": [finding_document(each) for each in shown(review.findings)],
         "hidden": {
-            "context": hidden_by_context(review.findings),
             "comment": review.hidden("comment"),
             "baseline": review.hidden("baseline"),
             "unchanged": review.hidden("unchanged"),
@@ -197,13 +196,6 @@ def _not_shown(review: Review) -> Iterable[str]:
         titles = [f"{count} of {BY_NAME[name].title}" for name, count in left_out.items()]
         of = f" ({', '.join(titles)})" if len(titles) > 1 else f" of {BY_NAME[next(iter(left_out))].title}"
         yield f"not reviewed: {total}{of}; --include {','.join(left_out)} reviews them"
-    contexts = hidden_by_context(review.findings)
-    if contexts:
-        total = count_of(sum(contexts.values()), "finding")
-        listed = ", ".join(f"{count} in {BY_NAME[name].title}" for name, count in contexts.items())
-        if len(contexts) == 1:
-            listed = f"{total} in {BY_NAME[next(iter(contexts))].title}"
-        yield f"not shown: {listed}; --include {','.join(contexts)} shows them"
     if commented := review.hidden("comment"):
         yield f"not shown: {count_of(commented, 'finding')} that comments suppress"
     if known := review.hidden("baseline"):

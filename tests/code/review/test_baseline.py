@@ -76,7 +76,7 @@ def test_a_new_baseline_keeps_what_was_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_what_is_hidden_is_not_written(tmp_path: Path) -> None:
-    found = [replace(each, hidden="context") for each in judged(tmp_path, "a.py", TWICE)]
+    found = [replace(each, hidden="comment") for each in judged(tmp_path, "a.py", TWICE)]
     assert json.loads(written(tmp_path, found, "a.py").read_text())["findings"] == []
 
 

@@ -11,7 +11,7 @@ from faultkit.code.review.context import (
     FileHead,
     context_of,
     contexts_of_folder,
-    is_about_servers,
+    rules_in,
 )
 from faultkit.code.review.engine import RULES
 
@@ -128,9 +128,9 @@ def test_a_huge_script_is_built() -> None:
 
 def test_rules_for_servers_exist() -> None:
     assert {rule.slug for rule in RULES} >= SERVER_ONLY
-    assert [rule.id for rule in RULES if rule.id in ("FK-R001", "FK-R026") and is_about_servers(rule)] == [
-        "FK-R001"
-    ]
+    some = [rule for rule in RULES if rule.id in ("FK-R001", "FK-R026")]
+    assert [rule.id for rule in rules_in("browser", some)] == ["FK-R026"]
+    assert rules_in("", some) == tuple(some)
 
 
 def test_every_context_has_an_example_here() -> None:

@@ -1,4 +1,4 @@
-"""What hides a finding: paths, comments, contexts and thresholds, in this order."""
+"""What hides a finding: paths, comments and thresholds, in this order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from faultkit.code.review.engine import findings_of
-from faultkit.code.review.outcome import Judgement, hidden_by_context, hide, judge, shown
+from faultkit.code.review.outcome import Judgement, hide, judge, shown
 from faultkit.code.review.path_patterns import path_patterns
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.rules.rule import Severity
@@ -29,7 +29,6 @@ def test_a_finding_is_shown_unless_something_hides_it() -> None:
     assert outcome(by=Judgement(min_severity="critical")) == [("threshold", "")]
     assert outcome(by=Judgement(min_confidence=0.99)) == [("threshold", "")]
     assert outcome(by=Judgement(kind="performance")) == []
-    assert outcome(replace(FILE, context="browser")) == [("context", "browser")]
 
 
 def test_a_comment_goes_before_thresholds_and_counts_once() -> None:
@@ -59,8 +58,7 @@ def test_the_most_exact_name_sets_the_severity(severities: dict[str, Severity], 
 
 
 def test_only_what_is_shown_is_hidden_later() -> None:
-    findings = [*judge(FILE, Judgement()), *judge(replace(FILE, context="browser"), Judgement())]
+    findings = [*judge(FILE, Judgement()), *judge(FILE, Judgement(min_severity="critical"))]
     left = hide(findings, "unchanged", lambda each: True)
-    assert [each.hidden for each in left] == ["unchanged", "context"]
+    assert [each.hidden for each in left] == ["unchanged", "threshold"]
     assert (shown(findings), shown(left)) == ([FINDING], [])
-    assert hidden_by_context(left) == {"browser": 1}

@@ -3,7 +3,7 @@ a generator, … One table, `CONTEXTS`. Pure.
 
     skipped    generated, vendored and built code is not reviewed: its authors are elsewhere
     left out   tests, fixtures, benchmarks, examples, docs, scripts and migrations are counted, not reviewed
-    narrowed   in browser code, rules that make sense only on servers (`SERVER_ONLY`) find nothing
+    narrowed   in browser code, rules that make sense only on servers (`SERVER_ONLY`) do not run
 
 The first row that fits decides. `production` stands for none of them.
 """
@@ -11,7 +11,7 @@ The first row that fits decides. `production` stands for none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias
@@ -437,6 +437,7 @@ def contexts_of_folder(path: str) -> frozenset[str]:
     return frozenset(each.name for each in hiding if each.fits(head))
 
 
-def is_about_servers(rule: Rule) -> bool:
-    """Return whether a rule makes no sense in browser code."""
-    return rule.slug in SERVER_ONLY
+def rules_in(context: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the rules that make sense in files of a context."""
+    is_narrowed = bool(context) and BY_NAME[context].treatment == "narrowed"
+    return tuple(rule for rule in rules if not is_narrowed or rule.slug not in SERVER_ONLY)

@@ -1,23 +1,21 @@
 """What becomes of the findings of a review: shown, or hidden and why. Pure.
 
 A finding is hidden by the first of these that applies: a rule that is ignored for its path (it is left out
-altogether), a comment, the context of its file, a threshold, the baseline, lines that did not change.
+altogether), a comment, a threshold, the baseline, lines that did not change.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from faultkit.code.review.context import is_about_servers
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.review.selection import exactness
 from faultkit.code.rules.rule import SEVERITIES, Finding, Severity
 
-Hiding: TypeAlias = Literal["", "comment", "context", "threshold", "baseline", "unchanged"]
+Hiding: TypeAlias = Literal["", "comment", "threshold", "baseline", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class JudgedFinding:
     """The absolute path of its file."""
     hidden: Hiding = ""
     detail: str = ""
-    """Of a comment, its reason; of a context, its name."""
+    """Of a comment, its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,10 @@ def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
         if any(exactness(name, rule) for name in ignored) or by.kind not in (None, rule.kind):
             continue
         finding = replace(each, severity=_severity(each, by.severities))
-        hidden, detail = _hidden(finding, file.context, by) if reason is None else ("comment", reason)
-        yield JudgedFinding(finding, file.path, hidden, detail)
+        if reason is not None:
+            yield JudgedFinding(finding, file.path, "comment", reason)
+        else:
+            yield JudgedFinding(finding, file.path, "threshold" if _is_low(finding, by) else "")
 
 
 def _severity(finding: Finding, severities: Mapping[str, Severity]) -> Severity:
@@ -65,11 +65,8 @@ def _severity(finding: Finding, severities: Mapping[str, Severity]) -> Severity:
     return named[strongest] if strongest else finding.severity
 
 
-def _hidden(finding: Finding, context: str, by: Judgement) -> tuple[Hiding, str]:
-    if context and is_about_servers(finding.rule):
-        return "context", context
-    is_low = not is_at_least(finding.severity, by.min_severity) or finding.confidence < by.min_confidence
-    return ("threshold", "") if is_low else ("", "")
+def _is_low(finding: Finding, by: Judgement) -> bool:
+    return not is_at_least(finding.severity, by.min_severity) or finding.confidence < by.min_confidence
 
 
 def is_at_least(severity: Severity, least: Severity) -> bool:
@@ -87,9 +84,3 @@ def hide(
 def shown(findings: Iterable[JudgedFinding]) -> list[Finding]:
     """Return the findings that nothing hides."""
     return [each.finding for each in findings if not each.hidden]
-
-
-def hidden_by_context(findings: Iterable[JudgedFinding]) -> dict[str, int]:
-    """Return the number of hidden findings for each context, the most first."""
-    found = Counter(each.detail for each in findings if each.hidden == "context")
-    return dict(found.most_common())

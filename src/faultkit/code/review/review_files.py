@@ -24,6 +24,7 @@ from faultkit.code.review.context import (
     Treatment,
     context_of,
     contexts_of_folder,
+    rules_in,
 )
 from faultkit.code.review.engine import DEFAULT_RULES, review_text
 from faultkit.code.review.path_patterns import PathPatterns
@@ -237,7 +238,7 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> 
     if broken and not _has_code(syntax):
         problem = f"expected code that can be read as {source.language.title}, got something else on line"
         raise InputError(wanted.shown, f"{problem} {broken[0]}: it has no score")
-    found = review_text(syntax, file=wanted.shown, rules=rules)
+    found = review_text(syntax, file=wanted.shown, rules=rules_in(begun.context, rules))
     suppressed = tuple((finding, by.reason) for finding, by in found.suppressed)
     return replace(begun, findings=found.findings, suppressed=suppressed, broken_lines=broken)
 
