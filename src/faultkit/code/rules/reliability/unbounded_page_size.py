@@ -246,8 +246,8 @@ def _is_asked(value: str, given: frozenset[str] | set[str], facts: Facts) -> boo
             and not re.search(r"\w\s*(>|>=|<=)\s*[\w.]", text)
             and bool(names)
         )
-    asked = _NAMED.search(value)
-    if asked is None or not given & words(value):
+    # `{"size": response.size}` states a size.
+    if value.startswith("{") or not _NAMED.search(value) or not given & words(value):
         return False
     own = [each for each in facts.functions_named(*_CALLED.findall(value)) if each.parameters]
     if any(has_upper_bound(facts.text(each.span), facts) for each in own):

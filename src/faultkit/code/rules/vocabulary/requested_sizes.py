@@ -29,8 +29,7 @@ _NUMBER = re.compile(
     r"|PositiveInt|PositiveInteger)\b"
 )
 _REQUESTED = (
-    r"(?:Quer|Param|Request|Req\b|Filter|Pag(?:e|ing|ination)|List|Search|Input|Args|Criteria|Options|Dto|DTO"
-    r"|Form|Command)"
+    r"(?:Quer|Param|Request|Req\b|Filter|Pag(?:e|ing|ination)|Search|Input|Args|Criteria|Dto|DTO|Form)"
 )
 _TYPE = TextPattern(
     rf"\b(?:class|struct|record|type)\s+((?=[A-Za-z])\w*?{_REQUESTED}\w*)(?:<[^<>{{}}()\n]*>)?([^\n{{(;]*)([{{(:]?)"
@@ -98,10 +97,11 @@ def _declaration(found: re.Match[str], start: int, end: int, text: str, facts: F
             break
     else:
         own = line
-    if facts.language in ("java", "csharp", "go"):
-        pattern = (
-            rf"[\w?>\]]\s+{name}\s*(?:[;,=){{]|$)" if facts.language != "go" else rf"^\s*{name}\s+\*?u?int"
-        )
+    if facts.language == "go":
+        # Without a tag, no library reads a request into the field.
+        pattern = rf"^\s*{name}\s+\*?u?int\w*\s+`"
+    elif facts.language in ("java", "csharp"):
+        pattern = rf"[\w?>\]]\s+{name}\s*(?:[;,=){{]|$)"
     else:
         pattern = rf"(?<![\w.]){name}[?!]?\s*[:=]"
     if not re.search(pattern, own):
