@@ -38,7 +38,8 @@ PATHS = {
     "mockwebserver/src/main/java/A.java",
     "benchmarks": "bench/a.py benches/a.rs bench_a.py src/a.bench.ts FooBenchmark.java "
     "extras/qps-bench-server.py",
-    "examples": "examples/a.py example/a.go samples/A.java docs_src/a.py demo/a.js sample-apps/a.js",
+    "examples": "examples/a.py example/a.go samples/A.java docs_src/a.py demo/a.js sample-apps/a.js"
+    " example.js",
     "docs": "docs/conf.py doc/a.py website/docs/a.ts",
     "migrations": "app/migrations/0001_initial.py db/migrations/20240101_a.js db/V1__a.java "
     "data/migrations/a.ts",

@@ -392,4 +392,65 @@ CASES = [
           else if (sendTries > 0) return push(item, sendTries - 1);
         }
         """, 2),
+    # A limit of its own, a unit of its own, a signal to go on, options of a command line.
+    good("whole-file-loaded", "javascript", """
+        const bodyParser = require('body-parser');
+        app.use(bodyParser.json({ limit: '50mb' }));
+        """),
+    bad("whole-file-loaded", "javascript", """
+        const bodyParser = require('body-parser');
+        app.use(bodyParser.json({ limit: '500mb' }));
+        """, 2),
+    good("wrong-time-unit", "java", """
+        class C {
+          RequestConfig config = RequestConfig.custom().setConnectTimeout(60, TimeUnit.SECONDS).build();
+        }
+        """),
+    bad("wrong-time-unit", "java", """
+        class C {
+          RequestConfig config = RequestConfig.custom().setConnectTimeout(30).build();
+        }
+        """, 2),
+    good("swallowed-error", "java", """
+        class C {
+          void all(List<Row> rows) {
+            for (Row row : rows) {
+              try { store(row); } catch (SkipRowException e) { }
+            }
+          }
+        }
+        """),
+    bad("swallowed-error", "java", """
+        class C {
+          void all(List<Row> rows) {
+            for (Row row : rows) {
+              try { store(row); } catch (SkippedRowsFailure e) { }
+            }
+          }
+        }
+        """, 4),
+    good("unbounded-page-size", "go", """
+        package main
+
+        type ListQuery struct {
+            Limit int
+        }
+
+        func listRun(opts *ListQuery, db *sql.DB) error {
+            rows, err := db.Query("SELECT id FROM runs LIMIT ?", opts.Limit)
+            return show(rows, err)
+        }
+        """),
+    bad("unbounded-page-size", "go", """
+        package main
+
+        type ListQuery struct {
+            Limit int `form:"limit"`
+        }
+
+        func listRun(opts *ListQuery, db *sql.DB) error {
+            rows, err := db.Query("SELECT id FROM runs LIMIT ?", opts.Limit)
+            return show(rows, err)
+        }
+        """, 8),
 ]  # fmt: skip

@@ -348,6 +348,7 @@ CONTEXTS: tuple[Context, ...] = (
         "examples",
         "left out",
         folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src",
+        names=r"(?:examples?|demo)\.\w+",
     ),
     Context("docs", "docs", "left out", says=_says_docs),
     Context(

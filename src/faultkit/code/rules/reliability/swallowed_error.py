@@ -93,9 +93,9 @@ _EXPECTED = frozenset(
 """Errors that often answer a question instead of reporting a failure: `except KeyError: pass`."""
 _LATE = re.compile(
     r"(NotFound|NotBound|Exists|Duplicate\w*|Finished|Closed\w*|InvalidState|BrokenResource|Disconnect\w*)"
-    r"(Error|Exception)?$"
+    r"(Error|Exception)?$|(^|\.)(Skip|Break|Stop)[A-Z]\w*$"
 )
-"""Errors that mean that the work is done already, or that the peer has closed."""
+"""Errors that mean that the work is done already, that the peer has closed, or that something is left out."""
 _PROBES = frozenset(
     ("get_running_loop", "get_event_loop", "current_task", "access", "accessSync", "stat", "statSync", "Stat")
 )

@@ -195,7 +195,7 @@ def _literal(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
         if given is not None and _number(given.value.text) > _LARGEST:
             what = f"{call.written}() fires at once: it takes at most 24.8 days"
             yield Hit(call.span, what, CERTAIN)
-    elif language in ("java", "kotlin") and call.method in _SETTERS:
+    elif language in ("java", "kotlin") and call.method in _SETTERS and len(call.arguments) == 1:
         given = call.argument(place=0)
         value = 0 if given is None or given.value.shape != "number" else _number(given.value.text)
         if given is not None and 1 < value <= 60 and not _is_short_by_intent(call, facts):

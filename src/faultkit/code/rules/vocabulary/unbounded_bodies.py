@@ -129,7 +129,7 @@ def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 
 _PARSERS = NamePattern(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
-_HUGE = re.compile(r"(\d{4,}|[1-9]\d\d|[5-9]\d)\s*mb|\d+\s*gb|Infinity", re.IGNORECASE)
+_HUGE = re.compile(r"\d{3,}\s*mb|\d+\s*gb|Infinity", re.IGNORECASE)
 
 
 def _rust(call: Call, facts: Facts) -> bool:
