@@ -453,4 +453,42 @@ CASES = [
             return show(rows, err)
         }
         """, 8),
+    # More items than a number are refused; a coroutine runs after the lock was given back.
+    good("unbounded-fan-out", "javascript", """
+        const axios = require('axios');
+        async function checkout(basket, res) {
+          if (basket.lines.length === 0 || basket.lines.length > MAX_LINES) {
+            return res.status(422).end();
+          }
+          await Promise.all(basket.lines.map((line) => axios.put(URL, line, { timeout: 3000 })));
+        }
+        """),
+    bad("unbounded-fan-out", "javascript", """
+        const axios = require('axios');
+        async function checkout(basket, res) {
+          if (basket.lines.length > 0) {
+            await Promise.all(basket.lines.map((line) => axios.put(URL, line, { timeout: 3000 })));
+          }
+        }
+        """, 4),
+    good("lock-held-over-io", "kotlin", """
+        import io.ktor.client.HttpClient
+        import io.ktor.client.request.post
+        class Heartbeat(private val client: HttpClient) {
+            @Synchronized
+            fun start() {
+                job = scope.launch { while (true) { delay(15); client.post(URL) } }
+            }
+        }
+        """),
+    bad("lock-held-over-io", "kotlin", """
+        import io.ktor.client.HttpClient
+        import io.ktor.client.request.post
+        class Heartbeat(private val client: HttpClient) {
+            @Synchronized
+            fun start() {
+                runBlocking { client.post(URL) }
+            }
+        }
+        """, 6),
 ]  # fmt: skip

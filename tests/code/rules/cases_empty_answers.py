@@ -175,4 +175,85 @@ CASES = [
         """,
         4,
     ),
+    # The list is empty before the try that fills it, or the answer of the try with an empty list in it.
+    bad(
+        _EMPTY,
+        "javascript",
+        """
+        app.get('/rooms', async (request, reply) => {
+          let rooms = [];
+          try {
+            rooms = await supplier.search(request.query);
+          } catch (err) {
+            request.log.warn({ err }, 'search failed');
+          }
+          return { rooms };
+        });
+        """,
+        5,
+    ),
+    bad(
+        _EMPTY,
+        "python",
+        """
+        @app.get("/rooms")
+        async def rooms(city: str):
+            found = []
+            try:
+                found = await supplier.search(city)
+            except SupplierError:
+                log.exception("search failed")
+            return found
+        """,
+        6,
+    ),
+    good(
+        _EMPTY,
+        "javascript",
+        """
+        app.get('/rooms', async (request, reply) => {
+          const hotel = await hotels.find(request.query.id);
+          let tips = [];
+          try {
+            tips = await supplier.tips(request.query);
+          } catch (err) {
+            request.log.warn({ err }, 'no tips');
+          }
+          return { hotel, tips };
+        });
+        """,
+    ),
+    bad(
+        _EMPTY,
+        "javascript",
+        """
+        app.get('/rights', async (req, reply) => {
+          const { accountId } = req.user;
+          try {
+            const rights = await billing.rights(accountId);
+            return { accountId, rights };
+          } catch (err) {
+            req.log.error({ err }, 'lookup failed');
+            return { accountId, rights: [] };
+          }
+        });
+        """,
+        6,
+    ),
+    good(
+        _EMPTY,
+        "javascript",
+        """
+        app.get('/rights', async (req, reply) => {
+          const account = await accounts.find(req.user.id);
+          try {
+            const tips = await billing.tips(account);
+            return { account, tips };
+          } catch (err) {
+            req.log.error({ err }, 'lookup failed');
+            return { account, tips: [] };
+          }
+        });
+        """,
+    ),
 ]

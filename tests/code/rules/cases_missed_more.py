@@ -99,6 +99,29 @@ CASES = [
         "const axios = require('axios');\nconst axiosRetry = require('axios-retry');\naxiosRetry(axios, { retries: 3, retryCondition: () => true });\nconst pay = (o) => axios.post(URL, o, { timeout: 3000 });",
         3,
     ),
+    bad(
+        "retry-of-non-idempotent-call",
+        _JS,
+        """
+        const axios = require('axios');
+        const axiosRetry = require('axios-retry');
+        const isTransient = (error) => !error.response || error.response.status >= 500;
+        axiosRetry(axios, { retries: 3, retryCondition: isTransient });
+        const pay = (o) => axios.post(URL, o, { timeout: 3000 });
+        """,
+        4,
+    ),
+    good(
+        "retry-of-non-idempotent-call",
+        _JS,
+        """
+        const axios = require('axios');
+        const axiosRetry = require('axios-retry');
+        const isTransient = (error) => error.config.method === 'get' && error.response.status >= 500;
+        axiosRetry(axios, { retries: 3, retryCondition: isTransient });
+        const pay = (o) => axios.post(URL, o, { timeout: 3000 });
+        """,
+    ),
     # Loops that ask and never wait.
     _bad_go(
         "busy-loop",

@@ -373,10 +373,14 @@ def _runs_here(scope: Scope, facts: Facts) -> bool:
 
 def _kotlin(call: Call, facts: Facts) -> tuple[str, bool] | None:
     """Return the lock of `synchronized(x) { … }`, `lock.withLock { … }` or `@Synchronized` around a call."""
-    outer = facts.named_function_of(call)
+    outer, around = facts.named_function_of(call), facts.calls_around(call)
+    # What a coroutine or a thread does, it does after the lock was given back.
+    held = next((at for at, each in enumerate(around) if each.method in ("synchronized", "withLock")), 0)
+    if any(each.method in ("launch", "async", "thread", "submit", "execute") for each in around[held:]):
+        return None
     if outer is not None and any(each.method == "Synchronized" for each in outer.decorators):
         return "this", True
-    for each in facts.calls_around(call):
+    for each in around:
         if each.method == "synchronized" and len(each.arguments) == 2:
             return each.arguments[0].value.text, True
         if each.method == "withLock" and each.receiver_written:

@@ -31,7 +31,7 @@ _PAYS = re.compile(
     r"|send_?(sms|email|mail|money))(Async)?$"
 )
 """Calls of a client that charge, order or send."""
-_ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]|=>\s*true$")
+_ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -215,9 +215,23 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
     if (not posts and not others) or KNOWN_AGAIN.search(facts.whole_text):
         return
     for call in adapters:
-        given = call.argument("allowed_methods", "method_whitelist", "retryCondition")
+        given = call.argument("allowed_methods", "method_whitelist")
+        condition = call.argument("retryCondition")
         if given is not None and _ALL_METHODS.search(given.value.text):
             yield Hit(given.value.span, "this repeats every request that fails, a POST as well", LIKELY)
+        elif condition is not None and _asks_no_method(condition.value.text, facts):
+            yield Hit(condition.value.span, "this repeats every request that fails, a POST as well", LIKELY)
+
+
+def _asks_no_method(condition: str, facts: Facts) -> bool:
+    """Return whether a function that decides about a retry is known here, and asks for no method."""
+    own = facts.functions_named(condition) if condition.isidentifier() else ()
+    text = facts.text(own[0].span) if own else condition
+    is_known = bool(own) or "=>" in text or text.startswith("function")
+    return is_known and not _ASKS_METHOD.search(text)
+
+
+_ASKS_METHOD = re.compile(r"\bmethods?\b|[iI]dempot|[sS]afe")
 
 
 _POSTS_TO = re.compile(

@@ -50,6 +50,19 @@ _UNLIMITED = re.compile(
 """Texts, comments, options that take a limit away, and queries by a pool of connections."""
 
 
+def _is_refused_if_long(source: str, text: str) -> bool:
+    """Return whether a text leaves if there are more items than a number: `if (rows.length > MAX) return`."""
+    if not _PATH.fullmatch(source):
+        return False
+    name = re.escape(source)
+    size = rf"(?:\blen\({name}\)|(?<![\w.]){name}(?:\.length|\.size\(\)|\.size|\.Count|\.len\(\)))"
+    return re.search(rf"{size}\s*>=?\s*(?![01]\b)\w[^;]{{0,60}}?[{{:)]\s*{_LEAVES}", text) is not None
+
+
+_PATH = re.compile(r"[A-Za-z_][\w.]{0,60}")
+_LEAVES = r"(?:(?:log\w*|console)\.[^\n;]*[\n;]\s*)?(?:return|throw|raise|continue|break|panic)\b"
+
+
 def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -> bool:
     """Return whether something limits how many run at a time, or how many items there are."""
     scope = next(facts.functions_around(call), None)
@@ -57,7 +70,7 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
     if "PerTaskExecutor" in call.name:
         # Its executor has a thread for every task, by whatever name.
         whole = whole.replace(f"{call.receiver_written}.", "")
-    if _is_strong(whole, spans, facts) or _is_received(source, facts):
+    if _is_strong(whole, spans, facts) or _is_received(source, facts) or _is_refused_if_long(source, whole):
         return True
     around = [text for loop in facts.loops_around(call) for text in (loop.over, *loop.targets)]
     sizes = [

@@ -15,7 +15,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.answered_failures import answers_in
 from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work
-from faultkit.code.rules.vocabulary.empty_values import is_empty_list
+from faultkit.code.rules.vocabulary.empty_values import is_empty_list, says_failed
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report
 
 _OK = r"(?:20\d|(?:http|fiber)\.StatusOK|HttpStatusCode\.OK|StatusCode::OK|HttpStatus\.OK)"
@@ -80,10 +80,14 @@ def _given(handler: Handler, each: Try, scope: Scope, facts: Facts) -> str:
     answers = answers_in(handler.body, scope, facts)
     if len(answers) == 1:
         given = unwrapped(facts.text(answers[0]))
-        return given if is_empty_list(given) and _only_logs_beside(handler.body, answers, facts) else ""
+        is_empty = is_empty_list(given) or _is_emptied(given, each, scope, facts)
+        return given if is_empty and _only_logs_beside(handler.body, answers, facts) else ""
     if answers or any(step.kind in ("return", "raise") for step in facts.within(facts.steps, handler.body)):
         return ""
+    end = max(each.span.end, handler.span.end)
     sets = [one for one in facts.within(facts.assignments, handler.body) if one.operator in ("=", ":=")]
+    if not sets and _only_logs_beside(handler.body, [], facts):
+        return _still_empty(each, end, scope, facts)
     if len(sets) != 1 or sets[0].value is None or len(sets[0].targets) != 1:
         return ""
     value, name = sets[0].value.text, sets[0].targets[0]
@@ -91,8 +95,42 @@ def _given(handler: Handler, each: Try, scope: Scope, facts: Facts) -> str:
         handler.body, [sets[0].span], facts
     ):
         return ""
-    end = max(each.span.end, handler.span.end)
     return value if _is_whole_answer(name, end, scope, facts) else ""
+
+
+def _still_empty(each: Try, end: int, scope: Scope, facts: Facts) -> str:
+    """Return the list that a variable has before a try that sets it, if this variable is the whole answer."""
+    for one in facts.within(facts.assignments, each.body):
+        name = one.targets[0] if len(one.targets) == 1 else ""
+        for before in facts.assignments_to(name, each) if name.isidentifier() else ():
+            is_first = before.scope is one.scope and before.span.end <= each.span.start
+            value = before.value.text if is_first and before.value is not None else ""
+            if value and is_empty_list(value) and _is_whole_answer(name, end, scope, facts):
+                return value
+    return ""
+
+
+def _is_emptied(given: str, each: Try, scope: Scope, facts: Facts) -> bool:
+    """Return whether an answer is that of the try with an empty list for what was asked for (JavaScript).
+
+    The other members must not be what others were asked for: a mere part may be left out on purpose."""
+    found = _EMPTIED.fullmatch(given)
+    if found is None or facts.language not in JAVASCRIPT or says_failed(given):
+        return False
+    asked = {
+        name
+        for one in facts.within(facts.assignments, scope.body)
+        if one.call is not None and one.call.is_awaited
+        for name in one.targets
+    }
+    answers = [unwrapped(facts.text(one)) for one in answers_in(each.body, scope, facts)]
+    others = {*re.findall(r"[A-Za-z_]\w*", given)} - {found[1]}
+    return not others & asked and any(re.search(rf"[{{,]\s*{found[1]}\s*[,:}}]", one) for one in answers)
+
+
+_MEMBER = r"\s*\w+(?:\s*:\s*[\w.]+)?\s*"
+_EMPTIED = re.compile(rf"\{{(?:{_MEMBER},)*\s*(\w+)\s*:\s*\[\s*\]\s*(?:,{_MEMBER})*,?\s*\}}")
+"""An object with one empty list."""
 
 
 def _has_branch(body: Span, facts: Facts) -> bool:

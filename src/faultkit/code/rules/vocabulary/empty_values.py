@@ -28,11 +28,14 @@ _SAYS_FAILED = re.compile(
 """A field by which an object says that it is no answer."""
 
 
-def is_made_of_nothing(text: str) -> bool:
-    """Return whether an expression makes an object of empty parts: `FarePage(emptyList(), null)`.
+def says_failed(text: str) -> bool:
+    """Return whether an object says of itself that it is no answer: `{ ok: false, items: [] }`."""
+    return _SAYS_FAILED.search(text) is not None
 
-    One that says that it failed, as `{ ok: false, items: [] }`, is not taken for an answer."""
-    if len(text) > 200 or _SAYS_FAILED.search(text) is not None:
+
+def is_made_of_nothing(text: str) -> bool:
+    """Return whether an expression makes an object of empty parts: `FarePage(emptyList(), null)`."""
+    if len(text) > 200 or says_failed(text):
         return False
     return _MADE.match(text) is not None and _LIST.search(text) is not None
 
