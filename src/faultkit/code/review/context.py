@@ -438,7 +438,13 @@ def contexts_of_folder(path: str) -> frozenset[str]:
     return frozenset(each.name for each in hiding if each.fits(head))
 
 
+def treatment_of(context: str) -> Treatment | None:
+    """Return what happens to files of a context, by its name; None for production code."""
+    return BY_NAME[context].treatment if context else None
+
+
 def rules_in(context: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """Return the rules that make sense in files of a context."""
-    is_narrowed = bool(context) and BY_NAME[context].treatment == "narrowed"
-    return tuple(rule for rule in rules if not is_narrowed or rule.slug not in SERVER_ONLY)
+    if treatment_of(context) != "narrowed":
+        return tuple(rules)
+    return tuple(rule for rule in rules if rule.slug not in SERVER_ONLY)

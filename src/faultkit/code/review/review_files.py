@@ -21,10 +21,10 @@ from faultkit.code.review.context import (
     HEAD_BYTES,
     PRODUCTION,
     FileHead,
-    Treatment,
     context_of,
     contexts_of_folder,
     rules_in,
+    treatment_of,
 )
 from faultkit.code.review.engine import DEFAULT_RULES, review_text
 from faultkit.code.review.path_patterns import PathPatterns
@@ -65,7 +65,7 @@ class ReviewedFile:
     @property
     def is_left_out(self) -> bool:
         """Return whether the file was not reviewed because of its context, and would be if asked for."""
-        return _treatment(self.context) == "left out"
+        return treatment_of(self.context) == "left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> 
         )
     language = source.language.name
     begun = replace(_begun(wanted, language), context=_context(wanted, source.source, language))
-    if _treatment(begun.context) == "skipped":
+    if treatment_of(begun.context) == "skipped":
         return replace(begun, skipped=f"is {BY_NAME[begun.context].title}")
     if begun.is_left_out:
         return begun
@@ -268,11 +268,7 @@ def _context(wanted: FileToReview, source: bytes, language: str) -> str:
 def is_reviewed(wanted: FileToReview) -> bool:
     """Return whether the context of a file neither skips it nor leaves it out."""
     source = _source_of(wanted)
-    return _treatment(_context(wanted, source.source, source.language.name)) in (None, "narrowed")
-
-
-def _treatment(context: str) -> Treatment | None:
-    return BY_NAME[context].treatment if context else None
+    return treatment_of(_context(wanted, source.source, source.language.name)) in (None, "narrowed")
 
 
 def _has_code(syntax: Syntax) -> bool:

@@ -10,6 +10,7 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
 from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure, breaks_on_status
 
@@ -251,7 +252,7 @@ def _of_defaults(facts: Facts) -> Iterator[Hit]:
         if scope is None or made is None:
             continue
         if facts.language == "rust":
-            is_asked = any(each.is_awaited for each in (made, *_before(made)))
+            is_asked = any(each.is_awaited for each in chain(made))
         else:
             is_asked = call.method == "catch" or made.method == "runCatching"
         if not is_asked or not _EMPTY.match(_default_of(call, facts)):
@@ -271,13 +272,6 @@ def _default_of(call: Call, facts: Facts) -> str:
     returned = re.sub(r"^\(?\w*\)?\s*=>\s*", "", given)
     # `() => {}` gives nothing, and `() => ({})` an object.
     return {"{}": "", "({})": "{}"}.get(returned, returned)
-
-
-def _before(call: Call) -> Iterator[Call]:
-    origin = call.origin
-    while origin is not None:
-        yield origin
-        origin = origin.origin
 
 
 RULE = Rule(

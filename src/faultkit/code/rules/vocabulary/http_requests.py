@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from faultkit.code.facts import Argument, Call, Facts, Scope
-from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request
+from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request, chain
 from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.client_fields import (
     SESSION_METHODS,
@@ -346,14 +346,7 @@ def _chained(call: Call, facts: Facts, *methods: str) -> bool:
             if later.span.start not in seen or later.span.end not in seen:
                 seen |= {later.span.start, later.span.end}
                 todo.append(later)
-    return any(origin.method in methods for origin in _origins(call))
-
-
-def _origins(call: Call) -> Iterator[Call]:
-    origin = call.origin
-    while origin is not None:
-        yield origin
-        origin = origin.origin
+    return any(origin.method in methods for origin in chain(call)[1:])
 
 
 def _go_timeout(call: Call, facts: Facts) -> bool | None:
