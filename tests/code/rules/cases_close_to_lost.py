@@ -298,4 +298,200 @@ CASES = [
                     task.add_done_callback(self._tasks.discard)
         """,
     ),
+    good(
+        _FIRE_AND_FORGET,
+        "typescript",
+        """
+        export class Refresher {
+          private ticker?: NodeJS.Timeout;
+          constructor(private readonly tick: () => void) {}
+          async restart(): Promise<void> {
+            await this.stop();
+            this.ticker = setInterval(this.tick, 30_000);
+            this.ticker.unref();
+          }
+          async stop(): Promise<void> {
+            clearInterval(this.ticker);
+          }
+          onVisible(): void {
+            this.restart();
+          }
+        }
+        """,
+    ),
+    good(
+        "promise-leaves-try",
+        "typescript",
+        """
+        export class Worker {
+          async perform(job: Job): Promise<void> {
+            try {
+              await job.run();
+              return this.complete(job, true);
+            } catch (error) {
+              this.error = error;
+              return this.complete(job, false);
+            }
+          }
+          async complete(job: Job, ok: boolean): Promise<void> {
+            await this.store.mark(job.id, ok);
+          }
+        }
+        """,
+    ),
+    good(
+        "promise-leaves-try",
+        "javascript",
+        """
+        class Embeds {
+          async fetch(url) {
+            try {
+              const page = await this.load(url);
+              return this.known(page);
+            } catch (err) {
+              if (err instanceof errors.ValidationError) {
+                throw err;
+              }
+              return this.fallback(url);
+            }
+          }
+          async known(page) {
+            const found = await this.extract(page).catch((err) => {
+              throw new errors.ValidationError({ context: err.message });
+            });
+            return found;
+          }
+        }
+        """,
+    ),
+    good(
+        "nested-retries",
+        "typescript",
+        """
+        export async function retry<T>(cb: () => Promise<T>, most = 3, tries = 0): Promise<T> {
+          return new Promise<T>((resolve, reject) => {
+            cb().then(resolve).catch((e) => {
+              if (tries++ < most) {
+                setTimeout(() => {
+                  retry(cb, most, tries).then(resolve).catch((e2) => reject(e2));
+                }, 2 ** tries * 400);
+              } else {
+                reject(e);
+              }
+            });
+          });
+        }
+        """,
+    ),
+    good(
+        "busy-loop",
+        "go",
+        """
+        package server
+
+        import "context"
+
+        func (h *handler) idle(ctx context.Context) {
+        	for {
+        		select {
+        		case <-ctx.Done():
+        			return
+        		case conn, ok := <-h.fsm.connCh:
+        			if !ok {
+        				break
+        			}
+        			conn.Close()
+        		}
+        	}
+        }
+        """,
+    ),
+    good(
+        "pool-not-shut-down",
+        "java",
+        """
+        class Pool {
+          private volatile Executor timeouts;
+          void open(Config config, String name) {
+            ThreadPoolExecutor executor = (ThreadPoolExecutor) Executors.newCachedThreadPool(config.factory());
+            executor.allowCoreThreadTimeOut(true);
+            timeouts = executor;
+          }
+        }
+        """,
+    ),
+    good(
+        "lock-guards-nothing",
+        "go",
+        """
+        package output
+
+        import "sync"
+
+        func run(events chan Event) {
+        	var cache []Event
+        	var mu sync.Mutex
+        	for e := range events {
+        		mu.Lock()
+        		cache = append(cache, e)
+        		mu.Unlock()
+        	}
+        	flush(cache)
+        }
+        """,
+    ),
+    good(
+        "lock-not-released",
+        "go",
+        """
+        package server
+
+        func catchUp(next func() bool, quit chan struct{}) int {
+        	wake := make(chan struct{}, 4)
+        	wake <- struct{}{}
+        	for {
+        		select {
+        		case <-quit:
+        			return 0
+        		case <-wake:
+        			if !next() {
+        				return 1
+        			}
+        		}
+        	}
+        }
+        """,
+    ),
+    good(
+        "subprocess-without-timeout",
+        "go",
+        """
+        package edit
+
+        import (
+        	"io"
+        	"os/exec"
+        )
+
+        func edit(stdin io.Reader, stdout io.Writer, args []string) error {
+        	cmd := exec.Command(args[0], args[1:]...)
+        	cmd.Stdin = stdin
+        	cmd.Stdout = stdout
+        	return cmd.Run()
+        }
+        """,
+    ),
+    good(
+        "secret-in-log",
+        "typescript",
+        """
+        import express from "express";
+        import morgan from "morgan";
+        export function build(app: express.Express): void {
+          morgan.token("url-safe", (req: express.Request) => req.path);
+          app.use(morgan(':remote-addr ":method :url-safe" :status'));
+          app.get("/sync", (req, res) => res.json(check(req.query.access_token)));
+        }
+        """,
+    ),
 ]

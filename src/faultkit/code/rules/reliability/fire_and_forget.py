@@ -26,6 +26,7 @@ from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+from faultkit.code.rules.vocabulary.unfailing_functions import cannot_fail
 from faultkit.code.rules.vocabulary.unread_tasks import unread_tasks
 
 _TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
@@ -105,7 +106,7 @@ def _voided(facts: Facts) -> Iterator[Hit]:
             continue
         named = facts.functions_named(call.method)
         own = [scope for scope in named if scope.is_async and call in facts.callers_of(scope)]
-        if own and not any(_handles(scope.short_name, facts) for scope in own):
+        if own and not any(_handles(each.short_name, facts) or cannot_fail(each, facts) for each in own):
             what = f"an error of {call.written}() is handled by nothing, and ends the process"
             yield Hit(call.span, what, LIKELY)
 
@@ -425,7 +426,11 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
 def _handles_own_errors(call: Call, facts: Facts) -> bool:
     """Return whether the called function handles its own errors, or waits only for others that do."""
     named = facts.functions_named(call.method)
-    return _handles(call.method, facts) or any(_awaits_handled_only(scope, facts) for scope in named)
+    return (
+        _handles(call.method, facts)
+        or any(_awaits_handled_only(scope, facts) for scope in named)
+        or (bool(named) and all(cannot_fail(scope, facts) for scope in named))
+    )
 
 
 def _awaits_handled_only(scope: Scope, facts: Facts) -> bool:

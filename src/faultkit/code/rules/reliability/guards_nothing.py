@@ -134,7 +134,7 @@ def _of_one_call(facts: Facts) -> Iterator[Hit]:
             continue
         name = each.targets[0].removeprefix("mut ").strip()
         taken = _taken_alone(name, each, scope, facts) if name.isidentifier() else None
-        if taken is not None:
+        if taken is not None and not _guards_own_names(name, taken, scope, facts):
             what = f"{name} is made anew by every call of this function: it keeps no other out"
             yield Hit(Span(each.span.start, each.span.end), what, LIKELY)
 
@@ -172,6 +172,18 @@ def _taken_alone(name: str, made: Assignment, scope: Scope, facts: Facts) -> Spa
         elif is_called[1] in (b"clone", b"readLock", b"writeLock"):
             return None
     return taken
+
+
+def _guards_own_names(name: str, taken: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether a lock of Go is held only while names of the same call change: it is merely needless."""
+    if facts.language != "go":
+        return False
+    after = facts.text(Span(taken.end, scope.body.end))
+    held, released, _ = after.partition(f"{name}.Unlock()")
+    changed = re.findall(r"^\s*([\w.]+)(?:\[[^\]]*\])?\s*(?::?=[^=]|\+\+|--)", held, re.MULTILINE)
+    return bool(released and changed) and all(
+        "." not in one and one not in facts.file_names for one in changed
+    )
 
 
 def _of_new_objects(facts: Facts) -> Iterator[Hit]:

@@ -12,7 +12,7 @@ from faultkit.code.rules.vocabulary.retrying_clients import client_in, reached_b
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    known = [each for each in retries(facts) if not _is_service(each)]
+    known = [each for each in retries(facts) if not _is_service(each) and not _goes_on(each, facts)]
     if not known:
         return
     reported = set[Retry]()
@@ -32,6 +32,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
             reported.add(inner)
             what = "this repeats a function that tries again by itself: the attempts multiply"
             yield Hit(outer.place, what, LIKELY)
+
+
+def _goes_on(each: Retry, facts: Facts) -> bool:
+    """Return whether a retry is a function's call of itself, which hands on the number of attempts."""
+    if each.call is None or each.call.receiver_written:
+        return False
+    return any(scope.short_name == each.call.method for scope in facts.functions_around(each.call))
 
 
 def _runs_code(each: Retry) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.rules.rule import JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
@@ -60,7 +60,7 @@ def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
     if any("." in name or "[" in name for name in call.assigned):
         return True
     names = {*call.assigned}
-    if any(f"self.{name}" in facts.file_names or name in facts.file_names for name in names):
+    if any(_is_field(name, facts) for name in names):
         return True
     if any(
         argument.value.text in names
@@ -75,9 +75,22 @@ def _is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
         step.kind == "return" and step.text.strip(" ;") in names
         for step in facts.within(facts.steps, scope.body)
     ) or any(
-        each.value is not None and each.value.text in names and each.targets and "." in each.targets[0]
+        each.value is not None
+        and each.value.text in names
+        and each.targets
+        and ("." in each.targets[0] or not _is_declared(each, facts))
         for each in facts.within(facts.assignments, scope.body)
     )
+
+
+def _is_field(name: str, facts: Facts) -> bool:
+    """Return whether a name is one of an object or of the file."""
+    return name in facts.file_names or f"self.{name}" in facts.file_names
+
+
+def _is_declared(each: Assignment, facts: Facts) -> bool:
+    """Return whether an assignment declares its name; another one is to a field (Java, Kotlin)."""
+    return facts.language == "python" or not facts.text(each.span).startswith(each.targets[0])
 
 
 def _ends(call: Call, name: str, scope: Scope, facts: Facts) -> bool:

@@ -37,7 +37,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             if scope is None or not _makes_promise(call, scope, awaited, facts):
                 continue
-            if tried.handlers and _handles_alike(call, tried, facts):
+            if tried.handlers and (_handles_alike(call, tried, facts) or _is_not_for(call, tried, facts)):
                 continue
             if tried.handlers and not _only_throws(tried, facts):
                 what = f"the catch does not see a rejection of {call.written}(): it is not awaited here"
@@ -89,6 +89,23 @@ def _handles_alike(call: Call, tried: Try, facts: Facts) -> bool:
         [" ".join(facts.text(one.body).split()) for one in each.handlers] == mine
         for scope in facts.functions_named(call.method)
         for each in facts.within(facts.tries, scope.body)
+    )
+
+
+_RETHROWN = re.compile(r"\bif\s*\(([^{}]*?\b([A-Z]\w*Error)\b[^{}]*?)\)\s*\{?\s*throw\s+\w+\s*[;}\n]")
+
+
+def _is_not_for(call: Call, tried: Try, facts: Facts) -> bool:
+    """Return whether handlers are not for a call's errors: they make it again, or pass on what it throws."""
+    if any(
+        each.written == call.written for one in tried.handlers for each in facts.within(facts.calls, one.body)
+    ):
+        return True
+    passed = {found[2] for one in tried.handlers for found in _RETHROWN.finditer(facts.text(one.body))}
+    return any(
+        re.search(rf"\bthrow\s+new\s+[\w.]*\b{name}\b", facts.text(scope.body))
+        for name in passed
+        for scope in facts.functions_named(call.method)
     )
 
 

@@ -207,7 +207,7 @@ def _has_terminal(call: Call, facts: Facts) -> bool:
     given = [
         each.value.text for each in facts.assignments if names & {*each.targets} and each.value is not None
     ]
-    return any(re.search(r"\b[oO]s\.Std|\.(In|Out|ErrOut)\b", text) for text in given)
+    return any(re.search(r"\b[oO]s\.Std|\.(In|Out|ErrOut)\b|^std(in|out)$", text) for text in given)
 
 
 def _uses_terminal(call: Call) -> bool:

@@ -32,7 +32,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if head and "time.After" not in head and not _leaves(body)
         ]
         if loops and others and _stands_in(use.select, loops[-1], facts):
-            what = f"{call.written}() makes a timer in every round, and each lives until it fires"
+            what = (
+                f"{call.written}() starts anew in every round; before Go 1.23 each timer lives until it fires"
+            )
             yield Hit(call.span, what, POSSIBLE)
 
 

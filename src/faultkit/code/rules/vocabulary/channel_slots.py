@@ -27,7 +27,7 @@ def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
     for found, is_put in both:
         place = Place(Span(found.start(1), found.end()))
         scope, name = facts.function_of(place), found[1].decode()
-        if scope is None:
+        if scope is None or _is_of_one_run(name, place, facts):
             continue
         channel = re.escape(found[1])
         taken_out = rb"(?<!\w)<-\s*" + channel + rb"(?![\w.])"
@@ -51,6 +51,12 @@ def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
                     f"<-{name}" if is_put else f"{name} <- struct{{}}{{}}",
                 )
                 break
+
+
+def _is_of_one_run(name: str, place: Place, facts: Facts) -> bool:
+    """Return whether the function made the channel itself and uses it in no loop: it wakes something."""
+    made = facts.assignments_to(name, place) if name.isidentifier() else ()
+    return any(each.scope is facts.function_of(place) for each in made) and not facts.loops_around(place)
 
 
 def _block_of(at: int, facts: Facts) -> int:

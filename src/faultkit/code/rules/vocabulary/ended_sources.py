@@ -77,7 +77,8 @@ def _go(facts: Facts) -> Iterator[tuple[Span, str]]:
             continue
         checked = _OK.match(case[0])
         if checked is not None:
-            if _goes_on_when_closed(use, checked[2], case[1], loops[-1], facts):
+            is_ended = of_library or not _is_ended_by_owner(use, facts)
+            if is_ended and _goes_on_when_closed(use, checked[2], case[1], loops[-1], facts):
                 what = f"after {use.channel} is closed, its receive is always ready and the loop spins"
                 yield use.span, what
         elif _ONE.match(case[0]) and (of_library or _is_closed(use, facts)) and not _is_left(case):
@@ -114,6 +115,16 @@ def _goes_on_when_closed(use: ChannelUse, ok: str, body: str, loop: Loop, facts:
     if not flags:
         return not _follows_exit(use.select, loop, facts)
     return not _ends_by_flag(flags, loop, use.select, facts)
+
+
+def _is_ended_by_owner(use: ChannelUse, facts: Facts) -> bool:
+    """Return whether a channel of an object is closed elsewhere, if at all, and a context ends the loop."""
+    if "." not in use.channel or use.select is None or _is_closed(use, facts):
+        return False
+    return any(
+        re.search(r"<-\s*[\w.]*(ctx|[cC]ontext)\w*\.Done\(\)", head)
+        for head, _ in cases_of(use.select, facts)
+    )
 
 
 def _block(text: str, start: int) -> str:

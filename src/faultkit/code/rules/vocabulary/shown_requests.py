@@ -146,7 +146,7 @@ def is_secret_address_call(call: Call, facts: Facts) -> bool:
     return _ADDRESS_CALL.search(call.written) is not None and _has_secret_address(facts)
 
 
-_MORGAN = re.compile(r"[\"'`](?:combined|common|dev|short|tiny)[\"'`]|:url\b")
+_MORGAN = re.compile(r"[\"'`](?:combined|common|dev|short|tiny)[\"'`]|:url\b(?!-)")
 
 
 def access_logs(facts: Facts) -> tuple[Call, ...]:

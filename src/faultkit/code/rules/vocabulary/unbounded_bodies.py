@@ -30,7 +30,8 @@ def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
         if call.method in METHODS and unpacks_any_size(call, facts):
             yield call.span, f"{call.written}() unpacks a body to any size in memory"
         elif not is_go and find(call, facts):
-            yield call.span, f"{call.written}() takes a body of any size into memory"
+            where = "onto the disk" if call.name == "multer" and call.has("dest") else "into memory"
+            yield call.span, f"{call.written}() takes a body of any size {where}"
 
 
 _DECLARED = re.compile(r"[^\n]*(?:content[-_]?length|getContentLength)\w*[^\n]*", re.IGNORECASE)
