@@ -26,6 +26,8 @@ HEAD_BYTES = 8192
 PRODUCTION = "production"
 _BUILT_BYTES = 400_000
 _QUOTES = ('"""', "'''")
+_BUILT_LINE = 250
+"""Characters of a line, on average, in what a builder wrote."""
 _LONG_LINE = 500
 """Characters of a line that people do not write; the first lines of a licence are shorter."""
 
@@ -120,9 +122,10 @@ _MIGRATION = re.compile(
 _IMPORTED = re.compile(r"""\b(?:from|import|require)\s{0,9}\(?\s{0,9}['"]([^'"\n]{1,100})['"]""")
 _UI_MODULES = frozenset(
     {
-        "backbone", "jquery", "lit", "next/image", "next/link", "next/navigation", "next/router", "pinia",
-        "preact", "react", "react-dom", "react-router", "react-router-dom", "redux", "socket.io-client",
-        "solid-js", "svelte", "vue", "vue-router", "vuex",
+        "backbone", "jquery", "lit", "mobx", "mobx-react", "mobx-react-lite", "next/image", "next/link",
+        "next/navigation", "next/router", "pinia", "preact", "react", "react-dom", "react-router",
+        "react-router-dom", "redux", "socket.io-client", "solid-js", "styled-components", "svelte", "vue",
+        "vue-router", "vuex", "zustand",
     }
 )  # fmt: skip
 _UI_SCOPES = (
@@ -132,6 +135,9 @@ _UI_SCOPES = (
     "@glimmer/",
     "@reduxjs/",
     "@tanstack/react",
+    "@mui/",
+    "@radix-ui/",
+    "prosemirror-",
     "@vueuse/",
     "react-dom/",
 )
@@ -198,6 +204,8 @@ def _says_built(head: FileHead) -> bool:
     ):
         return True
     lines = head.text.splitlines()
+    if head.language == "javascript" and len(head.text) > 4000 and len(head.text) > _BUILT_LINE * len(lines):
+        return True
     # The last line is cut off by the end of the head, and may be a long text in a file of its own.
     return sum(len(line) > _LONG_LINE for line in lines) * 4 > len(lines) and len(head.text) > 1000
 
@@ -298,7 +306,7 @@ CONTEXTS: tuple[Context, ...] = (
         "built",
         "the output of a build",
         "skipped",
-        folders=r"dist|bundles?|\.next|\.nuxt|\.output|umd",
+        folders=r"dist|bundles?|\.next|_next|\.nuxt|_nuxt|\.output|umd",
         names=rf".+\.min\.{_JS}|.+[.-]bundle\.{_JS}|.+\.chunk\.{_JS}|.+\.umd\.{_JS}",
         languages=JAVASCRIPT,
         says=_says_built,
@@ -393,20 +401,26 @@ SERVER_ONLY: frozenset[str] = frozenset(
     {
         "abrupt-exit",
         "blocking-call-in-async-code",
+        "checked-then-inserted",
         "client-not-closed",
         "config-read-late",
         "connection-not-closed",
         "connection-per-call",
         "database-without-timeout",
         "disk-wait-in-loop",
+        "failed-result-cached",
         "file-not-closed",
+        "fire-and-forget",
+        "grpc-call-without-deadline",
         "http-call-without-timeout",
         "http-client-per-call",
+        "loaded-by-every-caller",
         "log-line-per-item",
         "missing-idempotency-key",
         "no-graceful-shutdown",
         "no-retry-on-idempotent-call",
         "pool-per-call",
+        "rejection-in-callback",
         "shared-mutable-state",
         "socket-without-timeout",
         "subprocess-without-timeout",

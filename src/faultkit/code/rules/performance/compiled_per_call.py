@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data
-from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
+from faultkit.code.rules.vocabulary.repetition import frequency_of, is_static, runs_once
 
 _PATTERNS = frozenset(
     (
@@ -105,7 +105,7 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
         return
     if first.value.shape != "text" and not _is_constant(first.value.text, call, facts):
         return
-    if any("." in name for name in call.assigned) or _is_global(call, facts):
+    if any("." in name for name in call.assigned) or _is_global(call, facts) or is_static(call, facts):
         return
     loops = [loop for loop in facts.loops_around(call) if not is_few(loop.over)]
     if loops and _OF_SETTINGS.search(scope.short_name):

@@ -10,6 +10,7 @@ from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_given, is_key, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
+from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
 _LONG = re.compile(
     r"^(list|sorted|await)\b|^\[.*\bfor\b.*\]$|\.(split|splitlines|readlines|fetchall|map|filter|keys)\(",
@@ -80,7 +81,7 @@ def _is_list(call: Call, facts: Facts) -> bool:
 
 
 def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
-    if not re.fullmatch(r"[A-Za-z_#][\w.#]*", name):
+    if not re.fullmatch(r"[A-Za-z_#][\w.#]*", name) or is_in_database_query(place, facts):
         return
     around = [loop for loop in facts.loops_around(place) if is_over_items(loop)]
     around += [

@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_given, is_key, is_over_data
 from faultkit.code.rules.vocabulary.repetition import is_over_items
+from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
 _SEARCHES = {
     "csharp": (
@@ -146,6 +147,7 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
                 and re.fullmatch(r"[\w.]+", call.receiver_written)
                 and re.search(r"===?|\b[eE]quals\(", given.value.text)
                 and _mentions(given.value.text, other)
+                and not is_in_database_query(call, facts)
             ):
                 what = f"{call.written}() searches from the start for every item of {_name(loop)}"
                 yield Hit(call.span, what, LIKELY)

@@ -77,6 +77,8 @@ def _is_subscribed(call: Call, facts: Facts) -> bool:
     """Return whether a stream is started whose error has no consumer: `save(order).subscribe()`."""
     if call.method != "subscribe" or len(call.positional) > 1 or facts.language == "python":
         return False
+    if any(each.value.text.lower().endswith(("subscriber", "observer", "this")) for each in call.positional):
+        return False  # It has a method for errors.
     is_reactive = any(module.startswith(_REACTIVE) for module in facts.imports.all_modules)
     return is_reactive and call.origin is not None and not _RECOVERS.search(facts.text(call.span))
 

@@ -193,6 +193,13 @@ def _futures(facts: Facts) -> Iterator[Hit]:
             continue
         if len(call.positional) > 1:
             continue  # Some errors only.
+        if call.origin is not None and call.origin.method in (
+            "thenAccept",
+            "thenRun",
+            "thenAcceptAsync",
+            "then",
+        ):
+            continue  # A future without a value.
         last = _LAST.search(given)
         text = (given if last is None else last[1]).strip()
         nothing = _NOTHING.fullmatch(text)

@@ -286,6 +286,13 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
         verb = WRITES.match(dropped.method) is not None and (
             bool(dropped.arguments) or dropped.method == "commit"
         )
+        scope = facts.function_of(call)
+        if (
+            "inspect_err" in facts.text(call.span)
+            and scope is not None
+            and "->" not in facts.text(scope.head)
+        ):
+            continue  # It is logged, and nothing is answered: a task that runs again.
         if (remote or named or verb) and not _is_ending(call, facts):
             yield Hit(call.span, f"the error of {dropped.written}() is thrown away", LIKELY)
     yield from _only_if_done(facts)

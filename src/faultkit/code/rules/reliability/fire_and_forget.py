@@ -206,7 +206,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         if not is_task and not _ASYNC.search(call.method):
             continue
         # `_ = …` says that it is meant; in a request, it outlives what it works with.
-        is_dropped = call.assigned == ("_",) or (call.is_discarded and not call.is_awaited)
+        is_dropped = not call.is_awaited and (call.assigned == ("_",) or call.is_discarded)
         if (
             is_dropped
             and (is_task or call.assigned == ("_",))

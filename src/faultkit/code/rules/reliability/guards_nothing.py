@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.lock_regions import UNWRAPS
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.repetition import is_static
 
 _GUARDS = frozenset(
     ("acquire", "acquire_owned", "acquire_many", "acquire_many_owned", "lock", "lock_owned", "read", "write")
@@ -130,7 +131,7 @@ def _of_one_call(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
     for each in facts.assignments:
         scope = each.scope
-        if scope is None or len(each.targets) != 1 or not _makes_lock(each):
+        if scope is None or len(each.targets) != 1 or not _makes_lock(each) or is_static(each, facts):
             continue
         name = each.targets[0].removeprefix("mut ").strip()
         taken = _taken_alone(name, each, scope, facts) if name.isidentifier() else None

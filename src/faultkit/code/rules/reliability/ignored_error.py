@@ -129,6 +129,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         scope = _failing(facts).get(call.method)
         known = scope is not None and call in facts.callers_of(scope)
+        if not known and any(call in facts.callers_of(each) for each in facts.functions_named(call.method)):
+            continue  # It returns no error.
         if known or (_is_context(first.value.text, call, facts) and len(call.arguments) > 1):
             yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
 

@@ -140,8 +140,20 @@ def _makes(put: Put, between: Span, facts: Facts) -> bool:
         call is not None
         and (call.arguments or not call.constructs)
         and call.method not in ("get", "getOrDefault")
+        and not _is_cheap(call)
         for call in values
     )
+
+
+_CHEAP = re.compile(
+    r"^(append|item|entry|\w*Entry|record|time\.\w+|MustCompile|Compile|compile|hash\w*|get[A-Z]\w*|to\w+|\w*[eE]tag\w*"
+    r"|make|new|String|valueOf|of|from)$"
+)
+
+
+def _is_cheap(call: Call) -> bool:
+    """Return whether to make a value twice does no harm: it is a value and no connection, limiter or lock."""
+    return _CHEAP.match(call.method) is not None
 
 
 def _of_member(each: Assignment, facts: Facts) -> Hit | None:
@@ -149,7 +161,9 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     scope, target = each.scope, "" if not each.targets else each.targets[0]
     if scope is None or not target or each.value is None or each.operator not in ("=", ":="):
         return None
-    is_member = target.startswith("self.") or f"self.{target}" in facts.file_names
+    is_member = target.startswith("self.") or (
+        f"self.{target}" in facts.file_names and facts.language not in ("rust", "go", "python")
+    )
     is_global = target in facts.file_names and target.isidentifier()
     bare = target.removeprefix("self.")
     if not (is_member or is_global) or "[" in bare:

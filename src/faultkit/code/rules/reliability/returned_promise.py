@@ -120,6 +120,15 @@ def _releases(tried: Try, facts: Facts) -> bool:
     return tried.finally_ is not None and any(True for _ in facts.within(facts.calls, tried.finally_))
 
 
+_READ_AT_ONCE = r"\b{}\s*\.\s*(?:ToArray|ToString|GetBuffer|Length|Count|Id|Name)\b"
+
+
+def _is_used_later(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a task works with an object itself, not with a copy that was made before."""
+    text = re.sub(_READ_AT_ONCE.format(re.escape(name)), "", facts.text(call.span))
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
 # C#: a method without `async` that returns a task from inside a using or a try.
 
 
@@ -136,7 +145,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         held = [each for each, body in facts.managed if is_within(step.span, body)]
         # What is disposed of matters to what the task works with.
         names = {name for each in held for name in each.assigned}
-        used = [name for name in names if re.search(rf"\b{re.escape(name)}\b", facts.text(call.span))]
+        used = [name for name in names if _is_used_later(name, call, facts)]
         if used and any(facts.function_of(each) is scope for each in held):
             what = f"{used[0]} is disposed of before {call.written}() has ended: it is not awaited here"
             yield Hit(step.span, what, LIKELY)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts
 from faultkit.code.facts.fact_values import Value
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 
 _NAMED = re.compile(
@@ -45,7 +46,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     source = facts.syntax.source
     has_keys = facts.syntax.has_any(*_KEYS) or _ADDRESSES.search(source) is not None
     for text in facts.texts if has_keys else ():
-        if _KNOWN.match(text.text):
+        if _KNOWN.match(text.text) and not _is_named_example(text.span, facts):
             yield Hit(text.span, "this looks like a real key", CERTAIN, "high")
         inside = _IN_ADDRESS.match(text.text)
         if inside and not _EXAMPLE.search(inside[1]) and not _USUAL.match(inside[1]):
@@ -65,6 +66,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(place.span, f"{what}: without a setting, this known value is in force", LIKELY)
             else:
                 yield Hit(place.span, what, POSSIBLE)
+
+
+def _is_named_example(span: Span, facts: Facts) -> bool:
+    """Return whether the name that a text is assigned to says that it is no real key."""
+    before = facts.syntax.source[max(0, span.start - 80) : span.start].rpartition(b"\n")[2]
+    return re.search(rb"(?i)test|fake|dummy|example|sample|mock", before) is not None
 
 
 def _literal(each: Assignment, facts: Facts) -> tuple[Value | None, str]:

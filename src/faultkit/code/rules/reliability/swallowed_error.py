@@ -323,6 +323,8 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
         ignored = call.assigned == ("_",) or (call.method == "ok" and call.is_discarded)
         if not ignored or is_clean_up(call, facts) or facts.comment_at(call):
             continue
+        if facts.syntax.source[call.span.end : call.span.end + 1] == b"?":
+            continue  # `let _: () = f()?` drops the value alone.
         if any(
             scope.short_name == "drop" or _CLEANS_UP.match(scope.short_name)
             for scope in facts.functions_around(call)

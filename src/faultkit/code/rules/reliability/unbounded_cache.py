@@ -74,7 +74,7 @@ _UNIQUE = re.compile(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBy
 _SHARED = TextPattern(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
 _TRIMS = (
     "remove|retain|clear|drain|delete|Delete|evict\\w*|pop|popitem|popleft|removeIf|Remove|TryRemove"
-    "|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*"
+    "|computeIfPresent|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*"
 )
 _LIMITER = re.compile(r"limit|throttl", re.IGNORECASE)
 _KEY = re.compile(r"\[\s*(\w+)\s*\]\s*$")

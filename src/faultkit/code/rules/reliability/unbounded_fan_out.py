@@ -433,6 +433,8 @@ def _per_item(call: Call, facts: Facts) -> Loop | None:
         loop.kind not in ("each", "comprehension") and not _READS_ON.match(loop.over.strip())
     ):
         return None
+    if facts.language == "go" and loop.over.removeprefix("range").strip().isdigit():
+        return None
     return None if _is_few(loop.over, call, facts) else loop
 
 

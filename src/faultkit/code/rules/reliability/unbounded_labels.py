@@ -32,6 +32,10 @@ _MESSAGE = re.compile(
 )
 
 
+_IS_TRUTH = re.compile(r"[=!]=|[<>]=?\s|\bnot\b|\bis None\b|!\w")
+"""A comparison, which has two values."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if not _METRICS.search(facts.whole_text):
         return
@@ -42,7 +46,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             text = each.value.text
             if each.value.shape in ("text", "object", "function") or each.name in ("*", "**"):
                 continue
-            if _ENDLESS.search(text) or _MESSAGE.match(text):
+            if (_ENDLESS.search(text) or _MESSAGE.match(text)) and not _IS_TRUTH.search(text):
                 yield Hit(call.span, f"{text} as a label makes a new series for each of its values", LIKELY)
                 break
 

@@ -75,15 +75,16 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
         )
         if not (waits or works or _RUST_FILES.match(call.name)) or call.is_awaited:
             continue
+        if _is_on_thread(call, facts):
+            continue
         if _is_in_async(call, facts):
-            if _is_on_thread(call, facts):
-                continue
             if waits:
                 what = f"{call.written}() stops a thread of the runtime until it is done"
                 yield Hit(call.span, what, CERTAIN)
             elif works:
                 around = facts.named_function_of(call)
-                if (around, "") not in told:
+                # What is done once at the start delays no one.
+                if (around, "") not in told and (around is None or not runs_once(around)):
                     told.add((around, ""))
                     what = f"{call.written}() keeps a thread of the runtime busy until it is done"
                     yield Hit(call.span, what, LIKELY)
@@ -95,9 +96,8 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
             around = facts.named_function_of(caller)
             if not _is_in_async(caller, facts) or caller.is_awaited or _is_on_thread(caller, facts):
                 continue
-            # What is read once at the start delays no one.
             heavy = waits or works
-            if around is None or (not heavy and runs_once(around)) or (around, caller.written) in told:
+            if around is None or runs_once(around) or (around, caller.written) in told:
                 continue
             told.add((around, caller.written))
             what = f"{caller.written}() stops a thread of the runtime (it calls {call.written}())"

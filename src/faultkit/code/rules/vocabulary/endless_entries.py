@@ -222,7 +222,7 @@ def _is_endless_attribute(call: Call, facts: Facts) -> bool:
     """Return whether an attribute of the crates cached and memoize keeps each result (Rust)."""
     if facts.language != "rust" or call.method not in ("cached", "memoize"):
         return False
-    return not re.search(r"size|time|[cC]apacity|TimeToLive|\bty\b|create", facts.text(call.span))
+    return not re.search(r"size|time|ttl|[cC]apacity|TimeToLive|\bty\b|create", facts.text(call.span))
 
 
 def _is_endless_decorator(call: Call) -> bool:

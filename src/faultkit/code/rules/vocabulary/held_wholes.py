@@ -204,7 +204,13 @@ def _is_wrapped(form: str, body: str) -> bool:
         r"(io\.)?(StringIO|BytesIO)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\("
         r"|Cursor::new\(|GZIPInputStream\(\s*(new )?ByteArrayInputStream\("
     )
-    return re.search(rf"({wraps})\s*(string\(|&)?{form}", body) is not None
+    if re.search(rf"({wraps})\s*(string\(|&)?{form}", body) is None:
+        return False
+    # A buffer that is returned is read elsewhere, in parts or not.
+    return re.search(r"BytesIO", body) is None or _IN_PARTS.search(body) is not None
+
+
+_IN_PARTS = re.compile(r"\bfor\b[^\n]*\bin\b|csv|readline|TextIOWrapper|read\(\w|copyfileobj|GzipFile|gzip")
 
 
 _SINK = r"\b(f|fh|fp|handle|\w*(file|out|target|dest|dst|output|sink|tmp|stream|response|res|writer))\w*"

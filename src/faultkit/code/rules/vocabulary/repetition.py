@@ -254,6 +254,16 @@ def runs_once(scope: Scope) -> bool:
     )
 
 
+def is_static(place: Placed, facts: Facts) -> bool:
+    """Return whether a place stands in the initial value of a `static`, which is made once (Rust)."""
+    if facts.language != "rust":
+        return False
+    return any(
+        each.is_constant and is_within(place.span, each.span) and facts.text(each.span).startswith("static")
+        for each in facts.own(facts.assignments, facts.named_function_of(place))
+    )
+
+
 def is_over_items(loop: Loop) -> bool:
     """Return whether a loop has an unknown number of items: no literal list, range or endless loop."""
     if loop.kind == "count" or loop.over.startswith("range("):

@@ -114,8 +114,10 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
         and not _flag(loop)
     ):
         return None
-    if loop.kind == "count" and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
+    if loop.kind in ("count", "while") and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
         return None
+    if facts.language == "rust" and re.search(r"let Some\(\w+\) = \w+\.next\(\)", facts.text(loop.body)):
+        return None  # Each round has an item of its own.
     head = Span(loop.span.start, min(loop.body.start, loop.span.end))
     if _is_decided_elsewhere(loop, facts):
         return Retry("loop", head, again, None, loop, None, None, None)
@@ -170,9 +172,10 @@ def _while_it_fails(loop: Loop, facts: Facts) -> Retry | None:
     if any(_READS.search(call.method) for call in facts.within(facts.calls, loop.head)):
         return None
     waits = waits_in(loop, facts)
+    selected = not waits and re.search(r"\bsleep(?:_until)?\(\w+\)\s*=>", facts.text(loop.body)) is not None
     leaves = any(step.kind in ("return", "break") for step in facts.within(facts.steps, loop.body))
     longer = not waits or not all(map(is_constant, waits))
-    return Retry("loop", loop.head, loop.head, None, loop, bool(waits), longer, leaves)
+    return Retry("loop", loop.head, loop.head, None, loop, bool(waits) or selected, longer, leaves)
 
 
 def _is_directly_in(loop: Loop, facts: Facts, place: Span) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, chain_of, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -331,3 +332,25 @@ def _is_read(call: Call, facts: Facts) -> bool:
         and facts.function_of(each) is scope
         for each in facts.calls_named("list", "len")
     )
+
+
+_OF_CONTEXT = re.compile(r"(^|[._])(\w*[cC]ontext|db|_db)\.[A-Z]\w*")
+_RUNS_QUERY = re.compile(
+    r"^(To(List|Array|Dictionary|HashSet)|First|Single|Any|All|Count|LongCount|Sum|Max|Min|ExecuteUpdate|ExecuteDelete)"
+    r"(OrDefault)?Async$|^AsAsyncEnumerable$"
+)
+
+
+def is_in_database_query(place: Placed, facts: Facts) -> bool:
+    """Return whether a lambda becomes SQL: `db.Users.Where(u => ids.Contains(u.Id))` (C#)."""
+    if facts.language != "csharp":
+        return False
+    for call in facts.calls_around(place):
+        later: Call | None = call
+        for _ in range(8):
+            if later is None:
+                break
+            if _OF_CONTEXT.search(later.written) or _RUNS_QUERY.match(later.method):
+                return True
+            later = next(iter(facts.calls_on(later)), None)
+    return False
