@@ -29,7 +29,7 @@ PATHS = {
     "src/schema.generated.ts Forms/Main.Designer.cs a.gen.go",
     "vendored": "vendor/github.com/a/b.go third_party/x.py static/jquery.js static/jquery.ui.js "
     "web/lib-1.2.3.js pip/_vendor/a.py",
-    "built": "dist/app.js out/_next/static/chunks/1a.js public/app.min.js public/app.bundle.js static/1.chunk.js",
+    "built": "dist/app.js out/_next/static/chunks/1a.js public/app.min.js a.bundle.js static/1.chunk.js",
     "tests": "tests/a.py a/test/b.js test_a.py a_test.go a_test.py src/a.test.ts src/a.spec.tsx "
     "conftest.py src/test/java/a/B.java src/main/java/ATest.java AppIT.java __tests__/a.js "
     "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs "
