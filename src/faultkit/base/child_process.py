@@ -30,9 +30,11 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from faultkit.base.errors import FaultkitError, RunError
+from faultkit.base.forked_process import ForkedProcess, can_fork
 from faultkit.base.signals import ignore_signals, reset_signal
 
 _CALL, _STOP, _ANSWER, _FAILURE, _MESSAGE = range(5)
@@ -69,9 +71,10 @@ class ChildProcess:
         *args: object,
         name: str = "the child process",
         on_message: Callable[[Any], None] | None = None,
+        forks: bool = False,
     ) -> None:
         """`factory` is "module:callable". `on_message` gets what the child sends during a call, in the thread
-        that makes the call."""
+        that makes the call. With `forks`, the child has what is imported here, where that is possible."""
         self.name = name
         self._on_message = on_message
         self._calls = threading.Lock()
@@ -83,7 +86,7 @@ class ChildProcess:
         ours, its = socket.socketpair()
         try:
             with its:
-                self._process = _start(its)
+                self._process = _start(its, forks and can_fork())
             self._wire = _Wire(ours)
             self._send(_CALL, _FACTORY_CALL, first)
         except BaseException:
@@ -220,7 +223,7 @@ class ChildProcess:
         self._process.wait()
 
 
-def _start(its: socket.socket) -> subprocess.Popen[bytes]:
+def _start(its: socket.socket, forks: bool) -> subprocess.Popen[bytes] | ForkedProcess:
     # The kernel sends the death signal when the thread that started the child ends, and only the main thread
     # lives as long as the process.
     in_main_thread = threading.current_thread() is threading.main_thread()
@@ -228,6 +231,8 @@ def _start(its: socket.socket) -> subprocess.Popen[bytes]:
     # Until the child has its handlers, a Ctrl-C in the terminal must not end it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED_AT_START)
     try:
+        if forks:
+            return ForkedProcess(partial(serve, its.fileno(), in_main_thread), its.fileno())
         return subprocess.Popen(
             # -P: a file in the current folder must not stand in for a module of ours.
             [

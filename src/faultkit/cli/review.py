@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -409,8 +410,10 @@ def _with_progress(found: Iterator[ReviewedFile], count: int) -> Iterator[Review
         console=Console(stderr=True),
         transient=True,
     )
+    # The bar has a thread, and a process with threads is not forked: the workers are started before.
+    first = list(islice(found, 1))
     with bar:
         task = bar.add_task("reviewing", total=count)
-        for each in found:
+        for each in chain(first, found):
             yield each
             bar.advance(task)

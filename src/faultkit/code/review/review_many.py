@@ -151,7 +151,7 @@ def _processes(ids: tuple[str, ...], jobs: int) -> Iterator[Reviewer]:
     with ExitStack() as stack:
         for number in range(jobs):
             name = f"review worker {number}"
-            child = ChildProcess("faultkit.code.review.review_many:ReviewWorker", ids, name=name)
+            child = ChildProcess("faultkit.code.review.review_many:ReviewWorker", ids, name=name, forks=True)
             idle.put(stack.enter_context(child))
         threads = stack.enter_context(ThreadPoolExecutor(jobs))
         stack.callback(threads.shutdown, wait=False, cancel_futures=True)
@@ -180,9 +180,10 @@ class _Here:
 
 
 class ReviewWorker:
-    """Reviews files in a process of its own."""
+    """Reviews files in a process of its own, or, without a parent, in this one."""
 
     def __init__(self, parent: Parent | None, rules: tuple[str, ...]) -> None:
+        self._is_alone = parent is not None
         self._rules = tuple(rule for rule in ALL_RULES if rule.id in rules)
         self._stack = ExitStack()
 
@@ -191,7 +192,9 @@ class ReviewWorker:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._stack.close()
+        # A process of its own ends now: the collector would look once more at all that it holds.
+        if not self._is_alone:
+            self._stack.close()
 
     def review(self, files: list[FileToReview]) -> list[str]:
         """Return a text for each file."""
