@@ -12,7 +12,7 @@ from contextlib import contextmanager
 _RARE = (50_000, 50, 100)
 """Thresholds: pauses would make releases of bytes late, and circles are rare there."""
 
-_MANY = 400_000
+_MANY = 1_000_000
 """Objects that may be made between two collections by hand: more than the caches of a review hold, so that
 it collects nothing unless it makes garbage."""
 
