@@ -114,9 +114,9 @@ def _promises(facts: Facts) -> Iterator[Hit]:
         is_file = target.partition("[")[0] in facts.file_names and target.partition("[")[0] not in _locals(
             each, facts
         )
-        if not (is_field or is_file) or not _is_guarded(each, target, facts):
+        if not (is_field or is_file) or not _is_pending(each.value.text, each.call, each, facts):
             continue
-        if _is_pending(each.value.text, each.call, each, facts) and not _is_handled(each, facts):
+        if _is_guarded(each, target, facts) and not _is_handled(each, facts):
             yield Hit(each.span, f"{_shown(target)} keeps the promise also if it rejects", LIKELY)
     for call in facts.calls_of_method("set"):
         if len(call.positional) != 2 or not call.receiver_written or not _is_map(call, facts):

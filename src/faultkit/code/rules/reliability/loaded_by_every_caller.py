@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.collaborators import is_store_call
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
+from faultkit.code.rules.vocabulary.name_places import is_boundary
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of, words
@@ -186,14 +187,10 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
         and other.targets[0].isidentifier()
         and other.value.text.removeprefix("this.").removeprefix("self.") == bare
     ]
-    tests = [step for step in tests if any(name in step.text for name in own)]
-    if not tests:
-        return None  # To compile an expression for each assignment takes long.
-    asked = re.compile(rf"\b({'|'.join(map(re.escape, own))})\b")
     tested = [
         step
         for step in tests
-        if asked.search(step.text)
+        if any(name in step.text and _has_word(name, step.text) for name in own)
         and (_TOKEN_LIKE.search(bare) or _AGE.search(step.text))
         and _MISSING.search(step.text)
         and (is_within(each.span, step.span) or _returns_early(step, facts))
@@ -206,7 +203,17 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     if loaded is None:
         return None
     what = f"while {bare} is missing or too old, every caller loads it again"
-    return Hit(loaded, what, LIKELY if re.search(rf"\b{re.escape(bare)}\b", tested[-1].text) else POSSIBLE)
+    return Hit(loaded, what, LIKELY if _has_word(bare, tested[-1].text) else POSSIBLE)
+
+
+def _has_word(name: str, text: str) -> bool:
+    """Return whether a text has a name that begins and ends where words do."""
+    start = text.find(name)
+    while start >= 0:
+        if is_boundary(text, start) and is_boundary(text, start + len(name)):
+            return True
+        start = text.find(name, start + 1)
+    return False
 
 
 _EXPIRES = re.compile(

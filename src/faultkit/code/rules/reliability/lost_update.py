@@ -9,6 +9,7 @@ from faultkit.code.facts import Argument, Assignment, Call, Facts, Place, Scope,
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
+from faultkit.code.rules.vocabulary.name_places import is_followed
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
 from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documents
 from faultkit.code.rules.vocabulary.row_guards import UPDATE_GUARDS
@@ -92,7 +93,10 @@ def _is_amount(field: str, scope: Scope, facts: Facts) -> bool:
     """Return whether a field is a number that runs out: by its name, or since this function compares it."""
     if _AMOUNTS.search(field):
         return True
-    return re.search(rf"\b{re.escape(field)}\b[\]\"')]*\s*(<|>)", facts.text(scope.body)) is not None
+    return is_followed(field, _COMPARED, facts.text(scope.body))
+
+
+_COMPARED = re.compile(r"[\]\"')]*\s*(<|>)")
 
 
 def _by_sql(facts: Facts) -> Iterator[Hit]:

@@ -64,15 +64,32 @@ def _handles(scope: Scope, facts: Facts) -> bool:
 def _first_use(name: str, each: Assignment, scope: Scope, facts: Facts) -> Step | None:
     """Return the first use of a variable, if that awaits it and nothing else."""
     rest = Span(each.span.end, scope.body.end)
-    found = re.search(rf"(?<![\w$.]){re.escape(name)}(?![\w$]|\s*:)", facts.text(rest))
-    if found is None:
+    place = _first_place(name, rest, facts)
+    if place is None:
         return None
-    place = facts.syntax.place_of(found, rest.start)
     for step in facts.within(facts.steps, rest):
         if step.kind == "await" and is_within(place, step.span) and facts.function_of(step) is scope:
             text = facts.text(step.span).removeprefix("await").strip()
-            all_of = re.fullmatch(rf"Promise\.all\(\s*{re.escape(name)}\s*\)", text)
-            return step if text == name or all_of is not None else None
+            all_of = _ALL_OF.fullmatch(text)
+            return step if text == name or (all_of is not None and all_of[1] == name) else None
+    return None
+
+
+_ALL_OF = re.compile(r"Promise\.all\(\s*(\S.*?)\s*\)", re.DOTALL)
+_PART_OF_NAME = re.compile(r"[\w$.]")
+_NO_USE = re.compile(r"[\w$]|\s*:")
+
+
+def _first_place(name: str, span: Span, facts: Facts) -> Span | None:
+    """Return where a variable is first used in a span; a key of this name is no use."""
+    text = facts.text(span)
+    start = text.find(name)
+    while start >= 0:
+        is_whole = start == 0 or _PART_OF_NAME.match(text, start - 1) is None
+        if is_whole and _NO_USE.match(text, start + len(name)) is None:
+            begin = span.start + len(text[:start].encode())
+            return Span(begin, begin + len(name.encode()))
+        start = text.find(name, start + 1)
     return None
 
 

@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.endless_entries import endless_decorators, endless_entries
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
+from faultkit.code.rules.vocabulary.name_places import has_name, is_followed
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.service_clients import service_calls
@@ -127,10 +128,6 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     """Return whether a function stores under keys of an open set that it is given, and looks them up."""
     shared = _SHARED.search(store.text) is not None or is_long_lived(store.owner, facts)
     shared = shared or store.is_closure or (facts.language == "go" and _has_lock(store, facts))
-    asked = any(f"{store.bare}{sign}" in facts.whole_text for sign in (".", "?.")) and re.search(
-        rf"(?<!\w){re.escape(store.bare)}\b\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(",
-        facts.whole_text,
-    )
     of_cache = _OF_OBJECTS.search(store.owner) is not None
     named = of_cache or _OF_OBJECTS.search(store.name) is not None
     of_program = _OF_PROGRAM.search(store.name) is not None
@@ -170,9 +167,13 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
         asks = [*lookups(store, put, facts)]
         if asks and not any(_refuses(each, put, facts) for each in asks):
             return True
-        if asked and put.method in ("set", "put") and _TOUCHES.match(put.scope.short_name):
+        touches = put.method in ("set", "put") and _TOUCHES.match(put.scope.short_name) is not None
+        if touches and is_followed(store.bare, _ASKED, facts.whole_text):
             return True
     return False
+
+
+_ASKED = re.compile(r"\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(")
 
 
 _OPENED = frozenset(("connection", "connect", "open", "connected"))
@@ -327,7 +328,7 @@ def _is_trimmed(store: MapStore, facts: Facts) -> bool:
         return True
     holders = {store.bare}
     for each in facts.assignments:
-        if each.value is not None and re.search(rf"(?<!\w){re.escape(store.bare)}\b", each.value.text):
+        if each.value is not None and has_name(store.bare, each.value.text):
             holders |= {target for target in each.targets if target.isidentifier()}
     text = facts.whole_text
     return any(

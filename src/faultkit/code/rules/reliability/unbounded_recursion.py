@@ -42,10 +42,13 @@ def _is_same_overload(call: Call, scope: Scope) -> bool:
     An overload with as many parameters may stand in this text, or in a base class of another one.
     """
     for argument, parameter in zip(call.positional, scope.parameters, strict=False):
-        name, text = re.escape(parameter.name), argument.value.text
-        if not re.fullmatch(rf"{name}(\s*[-+]\s*\w+)?", text):
+        name, text = parameter.name, argument.value.text
+        if not text.startswith(name) or _ADDED.fullmatch(text, len(name)) is None:
             return False
     return True
+
+
+_ADDED = re.compile(r"(\s*[-+]\s*\w+)?")
 
 
 def _in_handler(call: Call, facts: Facts) -> bool:

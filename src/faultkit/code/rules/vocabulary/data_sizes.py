@@ -152,6 +152,9 @@ def _type_of_items(name: str, loop: Loop, facts: Facts) -> str:
     """Return the type of the items of a list that a caller gives: of `List<Payment> ours` Payment."""
     for scope in facts.functions_around(loop):
         if scope.name and any(each.name == name for each in scope.parameters):
-            found = re.search(_TYPED.replace("NAME", name), facts.text(scope.head))
+            head = facts.text(scope.head)
+            if "<" not in head and "[" not in head:
+                return ""
+            found = re.search(_TYPED.replace("NAME", name), head)
             return "" if found is None else next((each for each in found.groups() if each), "")
     return ""

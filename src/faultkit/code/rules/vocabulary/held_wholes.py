@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 METHODS = frozenset(
     (
@@ -134,11 +135,14 @@ def _is_short(call: Call, scope: Scope, facts: Facts) -> bool:
 def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:
     """Return how the content of a call is used in its function, if that could be done in parts."""
     body = facts.text(scope.body)
+    family = facts.syntax.language.family
+    if not _USED[family].is_in(body):
+        return None  # To compile expressions for each name takes long.
     names = [rf"\b{re.escape(name)}\b" for name in _names_of(call, scope, facts)]
     for form in (re.escape(facts.text(call.span)), *names):
         if _by_line(form, body):
             return "line by line"
-        if _written(form, body, facts.syntax.language.family):
+        if _written(form, body, family):
             return "written"
     return None
 
@@ -183,28 +187,28 @@ _PARSED = re.compile(
 """What takes a reader and needs the whole: documents of XML and JSON, archives, images."""
 
 
+_SPLITS = (
+    r"((strings|bytes)\.(Split|SplitSeq|Lines)\w*\(|NewScanner\(\w+\.New(Reader|Buffer)\w*\("
+    r"|csv\.NewReader\(\w+\.New(Reader|Buffer)\w*\(|csv\.(reader|DictReader)\()"
+)
+_WRAPS = (
+    r"((io\.)?(StringIO|BytesIO)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\("
+    r"|Cursor::new\(|GZIPInputStream\(\s*(new )?ByteArrayInputStream\()"
+)
+
+
 def _by_line(form: str, body: str) -> bool:
     later = r"\)*\??(\.(decode|toString|trim|strip|rstrip|text)\([^()]*\)|\.await\??|\?|!!)*"
     return (
         re.search(rf"{form}{later}\??\.\s*{_BY_LINE}", body) is not None
-        or re.search(
-            rf"((strings|bytes)\.(Split|SplitSeq|Lines)\w*\(|NewScanner\(\w+\.New(Reader|Buffer)\w*\("
-            rf"|csv\.NewReader\(\w+\.New(Reader|Buffer)\w*\(|csv\.(reader|DictReader)\()"
-            rf"\s*(string\(|&)?{form}",
-            body,
-        )
-        is not None
+        or re.search(rf"{_SPLITS}\s*(string\(|&)?{form}", body) is not None
         or (_is_wrapped(form, body) and _PARSED.search(body) is None)
     )
 
 
 def _is_wrapped(form: str, body: str) -> bool:
     """Return whether a content is made a file or stream again, which is read in parts."""
-    wraps = (
-        r"(io\.)?(StringIO|BytesIO)\(|StringReader\(|InputStreamReader\(\s*(new )?ByteArrayInputStream\("
-        r"|Cursor::new\(|GZIPInputStream\(\s*(new )?ByteArrayInputStream\("
-    )
-    if re.search(rf"({wraps})\s*(string\(|&)?{form}", body) is None:
+    if re.search(rf"{_WRAPS}\s*(string\(|&)?{form}", body) is None:
         return False
     # A buffer that is returned is read elsewhere, in parts or not.
     return re.search(r"BytesIO", body) is None or _IN_PARTS.search(body) is not None
@@ -224,6 +228,12 @@ _WRITES = {
     "rust": r"\bfs::write\([^\n,]+,\s*&?|\.write_all\(\s*&?",
     "javascript": rf"writeFile(Sync)?\([^\n,]+,\s*|{_SINK}\.(write|end|send)\(\s*",
 }
+
+
+_USED = {
+    family: TextPattern(rf"\.\s*{_BY_LINE}|{_SPLITS}|{_WRAPS}|{writes}") for family, writes in _WRITES.items()
+}
+"""What is done in parts, with whatever content."""
 
 
 def _written(form: str, body: str, language: str) -> bool:

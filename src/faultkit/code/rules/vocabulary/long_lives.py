@@ -28,9 +28,10 @@ def is_long_lived(owner: str, facts: Facts) -> bool:
     """Return whether objects of a type live as long as the process, by its name or annotations."""
     if _LONG_LIVED.search(owner):
         return True
-    if not owner:
-        return False
     text = facts.whole_text
+    # To look for the declaration takes longer, and few texts have such an annotation.
+    if not owner or owner not in text or _ANNOTATED.search(text) is None:
+        return False
     declared = re.search(rf"\b(class|struct)\s+{re.escape(owner)}\b", text)
     if declared is None:
         return False

@@ -96,8 +96,13 @@ def _is_same(call: Call, scope: Scope) -> bool:
     return all(
         text == name
         or text in (f"&{name}", f"{name}.clone()", f"{name}...", f"*{name}")
-        or re.fullmatch(_SAME.format(re.escape(name)), text)
-        or re.search(_NEXT.format(re.escape(name)), text)
+        or (
+            name in text
+            and (
+                re.fullmatch(_SAME.format(re.escape(name)), text)
+                or re.search(_NEXT.format(re.escape(name)), text)
+            )
+        )
         or _TRIED.search(f"{name} {text}")
         for name, text in passed
     )

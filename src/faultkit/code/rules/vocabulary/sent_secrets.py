@@ -9,14 +9,15 @@ import re
 
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.vocabulary.name_places import ends_of_name
 from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name
 
-_SETS = (
-    r"\b%s(?:\.searchParams|\.query|\.Query\(\)|\.queryParams)?\.(?:set|append|Set|Add|add|put|queryParam"
+_SETS = re.compile(
+    r"(?:\.searchParams|\.query|\.Query\(\)|\.queryParams)?\.(?:set|append|Set|Add|add|put|queryParam"
     r"|addQueryParameter)\(\s*[\"'`]([\w-]+)[\"'`]\s*,"
 )
-"""How a key is put into a query of this name."""
+"""How a key is put into a query, after its name."""
 _BUILT = re.compile(r"(\w+)\.(?:Encode|toString|encode|build)\(|\$\{?(\w+)\}?|urlencode\(\s*(\w+)")
 _FORMATS = re.compile(r"^(?:fmt\.Sprintf|String\.format|format!|str\.format|string\.Format)\b")
 _REQUEST_BODY = re.compile(r"^(?:req|request|ctx\.request|c\.req)\.(?:body|data|json|POST|form)$")
@@ -40,9 +41,10 @@ def _put_into(name: str, place: Placed, facts: Facts, levels: int) -> str:
         return ""
     text = facts.text(scope.body)
     if f"{name}." in text:
-        for key in re.findall(_SETS % re.escape(name), text):
-            if is_secret_name(key, facts):
-                return str(key)
+        for end in ends_of_name(name, text):
+            key = _SETS.match(text, end)
+            if key is not None and is_secret_name(key[1], facts):
+                return key[1]
     for each in facts.assignments_to(name, place):
         if each.value is None or each.scope is None or each.targets != (name,):
             continue
@@ -53,8 +55,8 @@ def _put_into(name: str, place: Placed, facts: Facts, levels: int) -> str:
                     return str(word)
         for found in _BUILT.finditer(value):
             part = next((group for group in found.groups() if group), "")
-            if part and part != name and (key := _put_into(part, place, facts, levels - 1)):
-                return key
+            if part and part != name and (part_key := _put_into(part, place, facts, levels - 1)):
+                return part_key
     return ""
 
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from faultkit.code.facts import Assignment, Call, Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_places import ends_of_name, is_followed
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _MAP = TextPattern(
@@ -336,9 +337,46 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
     plain = plain_key(put.key)
     if facts.whole_text.count(store.bare) < 3 or facts.whole_text.count(plain) < 2:
         return  # It is only made, and put into.
-    key = re.escape(plain)
     body = facts.text(put.scope.body)
-    name = _named(store)
+    if _may_ask(store.bare, plain, body):
+        yield from _asked_places(store, put, plain, body, facts)
+    helpers = {scope.short_name for scope in _readers(store, facts) if scope is not put.scope}
+    for call in facts.within(facts.calls, put.scope.body) if helpers else ():
+        # `fresh(key)`, a function of this text that looks it up.
+        is_before = call.method in helpers and call.span.start < put.span.start
+        if is_before and any(plain == each.value.text for each in call.arguments):
+            yield call.span
+
+
+_ASKED = re.compile(
+    rf"{_GUARDED}\s*(?:\?|!!)?\s*(?:\.\s*(?:get|has|containsKey|ContainsKey|contains_key|TryGetValue|Load|contains"
+    r"|getOrDefault|GetValueOrDefault|getIfPresent)\(\s*&?|(?P<item>\[)\s*)"
+)
+"""What stands between a map and the key that it is asked for."""
+_NOT_SET = re.compile(r"[^\]]*\](?!\s*=[^=])")
+_IN = re.compile(r"\s+(?:not\s+)?!?in\s")
+
+
+def _may_ask(name: str, key: str, body: str) -> bool:
+    """Return whether a function could ask a map for a key: to compile an expression for both takes long."""
+    if key[:1] in ("", "&", " "):
+        return True
+    for end in ends_of_name(name, body):
+        found = _ASKED.match(body, end)
+        if found is None or not body.startswith(key, found.end()):
+            continue
+        if found["item"] is None or _NOT_SET.match(body, found.end() + len(key)) is not None:
+            return True
+    start = body.find(key)
+    while start >= 0:
+        if _IN.match(body, start + len(key)) is not None:
+            return True
+        start = body.find(key, start + 1)
+    return False
+
+
+def _asked_places(store: MapStore, put: Put, plain: str, body: str, facts: Facts) -> Iterator[Span]:
+    key, name = re.escape(plain), _named(store)
     asked = re.compile(
         rf"{name}{_GUARDED}\s*(\?|!!)?\s*(\.\s*(get|has|containsKey|ContainsKey|contains_key|TryGetValue|Load|contains"
         rf"|getOrDefault|GetValueOrDefault|getIfPresent)\(\s*&?{key}\b|\[\s*{key}\b[^\]]*\](?!\s*=[^=]))"
@@ -351,13 +389,6 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
         if place.start < put.span.end and (place.start < put.span.start or facts.text(before).strip()):
             yield place
 
-    helpers = {scope.short_name for scope in _readers(store, facts) if scope is not put.scope}
-    for call in facts.within(facts.calls, put.scope.body):
-        # `fresh(key)`, a function of this text that looks it up.
-        asks = any(plain_key(put.key) == each.value.text for each in call.arguments)
-        if asks and call.method in helpers and call.span.start < put.span.start:
-            yield call.span
-
 
 def _named(store: MapStore) -> str:
     """Return an expression for the name of a map. `#entries` of JavaScript does not begin with a letter."""
@@ -367,13 +398,14 @@ def _named(store: MapStore) -> str:
 @lru_cache(maxsize=64)
 def _readers(store: MapStore, facts: Facts) -> tuple[Scope, ...]:
     """Return the functions of a text that look something up in a map."""
-    looks = re.compile(rf"{_named(store)}{_GUARDED}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
-    found = []
-    for scope in facts.scopes:
-        text = facts.text(scope.body) if scope.name else ""
-        if store.bare in text and looks.search(text) is not None:
-            found.append(scope)
-    return tuple(found)
+    return tuple(
+        scope
+        for scope in facts.scopes
+        if scope.name and is_followed(store.bare, _LOOKS_UP, facts.text(scope.body))
+    )
+
+
+_LOOKS_UP = re.compile(rf"{_GUARDED}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
 
 
 def plain_key(key: str) -> str:

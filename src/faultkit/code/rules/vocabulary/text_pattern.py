@@ -24,6 +24,7 @@ _MEANS_MORE = re.compile(r"\\[wds]")
 _NOT_OF_RE2 = "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}\N{LATIN SMALL LETTER DOTLESS I}"
 """Letters that are an `i` to Python if case does not count."""
 _PARTS = re.compile(r"\\.|\(\?<?[=!]|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")
 _SIGNS = {re.IGNORECASE: "i", re.DOTALL: "s", re.MULTILINE: "m"}
 
 
@@ -42,6 +43,19 @@ class TextPattern(Generic[AnyStr]):
     def search(self, text: AnyStr) -> re.Match[AnyStr] | None:
         """Return the first match in a text, as `re` does."""
         return self._compiled.search(text) if self._may_be_in(text) else None
+
+    def is_in(self, text: AnyStr) -> bool:
+        """Return whether there is a match in a text; RE2 alone answers where it knows the whole
+        expression."""
+        if self._is_linear and len(text) > _SHORT and text.isascii():
+            return self._found_in(text if isinstance(text, bytes) else text.encode())
+        return self.search(text) is not None
+
+    @cached_property
+    def _is_linear(self) -> bool:
+        expression = self._expression
+        text = expression if isinstance(expression, str) else expression.decode("ascii")
+        return _LOOKS_AROUND.search(text) is None
 
     def finditer(self, text: AnyStr) -> Iterator[re.Match[AnyStr]]:
         """Yield the matches in a text, as `re` does."""
