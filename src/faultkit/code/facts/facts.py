@@ -127,6 +127,15 @@ class Facts:
         """Return calls by the last part of the name, on any object."""
         return merged(self._by_method, methods)
 
+    def calls_with_name(self, find: Callable[[str], object]) -> tuple[Call, ...]:
+        """Return calls whose resolved name passes a test. Each name is tested once: that takes a fraction of
+        the time of a loop over all calls."""
+        return merged(self._by_name, tuple(filter(find, self._by_name)))
+
+    def calls_with_method(self, find: Callable[[str], object]) -> tuple[Call, ...]:
+        """Return calls the last part of whose name passes a test; see `calls_with_name`."""
+        return merged(self._by_method, tuple(filter(find, self._by_method)))
+
     def calls_on(self, origin: Call) -> tuple[Call, ...]:
         """Return calls on the result of a call: of `s = Session()` all `s.get(…)`, `s.close()`."""
         return tuple(self._by_origin.get(origin, ()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache, partial
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -18,7 +19,7 @@ from faultkit.code.rules.vocabulary.one_use import (
 )
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
-from faultkit.code.rules.vocabulary.short_clients import frequency_of_client
+from faultkit.code.rules.vocabulary.short_clients import frequency_of_client, may_be_short
 
 _PYTHON = frozenset(
     (
@@ -91,7 +92,7 @@ _SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls:
+    for call in facts.calls_with_name(partial(_may_connect, facts.language)):
         is_client = _opens(call, facts.language) or (
             facts.language in _ONE_USE and _ONE_USE[facts.language].search(call.name) is not None
         )
@@ -120,6 +121,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
             facts.language == "java" and not runs_once(scope) and scope.parameters
         ):
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
+
+
+@lru_cache(maxsize=8192)
+def _may_connect(language: str, name: str) -> bool:
+    """Return whether a call of this name could make a connection or client: few could."""
+    if may_be_short(name) or (language == "python" and name in _PYTHON):
+        return True
+    if language in _ONE_USE and _ONE_USE[language].search(name) is not None:
+        return True
+    return language not in ("python", "csharp", "rust") and _by_language(language).search(name) is not None
+
+
+def _by_language(language: str) -> NamePattern:
+    return _JAVA if language in ("java", "kotlin") else _GO if language == "go" else _JAVASCRIPT
 
 
 def _is_handed_out(call: Call, scope: Scope, facts: Facts) -> bool:
@@ -214,8 +229,9 @@ def _opens(call: Call, language: str) -> bool:
         return call.name in _PYTHON
     if language in ("csharp", "rust"):
         return _ONE_USE[language].search(call.name) is not None
-    pattern = _JAVA if language in ("java", "kotlin") else _GO if language == "go" else _JAVASCRIPT
-    return pattern.search(call.name) is not None and (call.name != "knex" or _has_settings(call))
+    return _by_language(language).search(call.name) is not None and (
+        call.name != "knex" or _has_settings(call)
+    )
 
 
 def _has_settings(call: Call) -> bool:

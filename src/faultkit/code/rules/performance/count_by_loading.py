@@ -102,8 +102,9 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
     language = facts.syntax.language.family
     queries = {rows.call for rows in row_queries(facts) if not rows.is_limited and not rows.is_one}
     sent = {each.call for each in sql_calls(facts)}
-    for call in facts.calls:
-        if call not in queries and not (_LOADS[language].search(call.name) and _is_query(call, sent, facts)):
+    loads = {*facts.calls_with_name(_LOADS[language].search)}
+    for call in facts.calls if queries or loads else ():
+        if call not in queries and not (call in loads and _is_query(call, sent, facts)):
             continue
         scope, name = facts.function_of(call), _holder(call, facts)
         if scope is None or not name:

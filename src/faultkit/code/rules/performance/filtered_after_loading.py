@@ -107,8 +107,8 @@ def _loads(facts: Facts) -> Iterator[Call]:
             yield rows.call
     language = facts.syntax.language.family
     pattern = _LOADS.get(language)
-    for call in facts.calls if pattern is not None else ():
-        if call not in seen and pattern is not None and pattern.search(call.name):
+    for call in () if pattern is None else facts.calls_with_name(pattern.search):
+        if call not in seen:
             names = (call.receiver, call.receiver_written)
             if _is_unlimited(call, facts) and not any(_is_small(each.replace("()", "")) for each in names):
                 yield call

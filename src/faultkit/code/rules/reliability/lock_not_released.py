@@ -74,7 +74,7 @@ def _by_inverse(facts: Facts) -> Iterator[Hit]:
         b"release", b"unlock", b"resume", b"giveback", b"give_back", b"checkin", b"unclaim"
     ):
         return
-    for call in facts.calls:
+    for call in facts.calls_with_method(_TAKES.match):
         found = _TAKES.match(call.method)
         scope = facts.function_of(call) if found is not None and call.receiver_written else None
         if found is None or scope is None or call.is_managed or call.is_returned:

@@ -192,12 +192,13 @@ def _optionals(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() throws when {made.method}() finds nothing", LIKELY)
 
 
+_FINDS = re.compile(r"find\w*|\w+OrNull|getBy\w*")
+
+
 def _kotlin(facts: Facts) -> Iterator[Hit]:
     """Yield `repository.findByIdOrNull(id)!!`."""
     yield from _optionals(facts)
-    for call in facts.calls:
-        if not re.match(r"find\w*|\w+OrNull|getBy\w*", call.method):
-            continue
+    for call in facts.calls_with_method(_FINDS.match):
         end = facts.syntax.source[call.span.end : call.span.end + 2]
         if end == b"!!" and re.search(
             r"([rR]epo(sitory)?|[dD]ao|[sS]tore|[cC]lient|[sS]ervice)s?$", call.receiver

@@ -77,8 +77,8 @@ _NAMES = NamePattern(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls:
-        if _NAMES.search(call.method) is None or call.is_decorator:
+    for call in facts.calls_with_method(_NAMES.search):
+        if call.is_decorator:
             continue
         for method, looked_at, part in _BATCHES:
             if not method.match(call.method):

@@ -23,8 +23,8 @@ _MADE_ONCE = frozenset(("Bean", "PostConstruct", "Provides", "Singleton", "Befor
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls:
-        scope = facts.named_function_of(call) if _POOLS.search(call.name) else None
+    for call in facts.calls_with_name(_POOLS.search):
+        scope = facts.named_function_of(call)
         if scope is None:
             continue
         wrapped = next(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
@@ -73,7 +74,9 @@ def _transactions(facts: Facts) -> Iterator[tuple[Span, str]]:
 def _released(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _properties(facts)
-    direct = [(call, severity) for call in facts.calls if (severity := _severity(call, facts)) is not None]
+    known_names = partial(taken_severity, language=facts.language)
+    taking = facts.calls if facts.language in JAVASCRIPT else facts.calls_with_name(known_names)
+    direct = [(call, severity) for call in taking if (severity := _severity(call, facts)) is not None]
     known = (*direct, *_by_helpers(direct, facts))
     own = tuple(released_by_its_taker(facts))
     unknown = {call for call, _ in own} - {call for call, _ in known}

@@ -174,7 +174,7 @@ def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) ->
     if not again:
         return
     posts = [request.call for request in http_requests(facts) if request.method == "POST"]
-    posts += [each for each in facts.calls if _POSTS.match(each.method) and _is_client(each, facts)]
+    posts += [each for each in facts.calls_with_method(_POSTS.match) if _is_client(each, facts)]
     for retry in again:
         scope = facts.named_function_of(retry)
         if retry.how == "decorator" or scope is None or any(is_within(each, scope.span) for each in told):

@@ -103,8 +103,8 @@ def _errors(facts: Facts) -> Iterator[Call]:
         yield from facts.calls_named("fmt.Errorf", "anyhow.anyhow", "anyhow", "bail", "anyhow.bail")
         return
     raised = facts.steps_of("raise")
-    for call in facts.calls if raised else ():
-        if call.method.endswith(_ERRORS) and any(is_within(call.span, step.span) for step in raised):
+    for call in facts.calls_with_method(lambda name: name.endswith(_ERRORS)) if raised else ():
+        if any(is_within(call.span, step.span) for step in raised):
             yield call
 
 

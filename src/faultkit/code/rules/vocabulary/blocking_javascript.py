@@ -47,11 +47,16 @@ _SERVES = (
 """Modules of programs that serve many at once: there, an async function is one of several that run."""
 
 
+def _is_known(name: str) -> bool:
+    return any(each.match(name) for each in (_SYNC, _PASSWORDS, _LIBRARIES_SYNC))
+
+
 def blocking_in_javascript(facts: Facts) -> Iterator[Hit]:
     """Yield such calls in handlers and async functions, and calls of functions of this text that make one."""
     told = set[tuple[Scope, str]]()
+    known = {*facts.calls_with_name(_is_known)}
     for call in facts.calls:
-        is_known = any(each.match(call.name) for each in (_SYNC, _PASSWORDS, _LIBRARIES_SYNC))
+        is_known = call in known
         if not is_known and not _works(call):
             continue
         scope = facts.function_of(call)

@@ -80,8 +80,8 @@ def _loads_of_matching(facts: Facts) -> Iterator[Call]:
                 yield call
         return
     if facts.language in ("java", "kotlin"):
-        for call in facts.calls:
-            if not _FINDER.search(call.name) or _LIMITED_NAME.search(call.method):
+        for call in facts.calls_with_name(_FINDER.search):
+            if _LIMITED_NAME.search(call.method):
                 continue
             if not any(_PAGE.search(each.value.text) for each in call.arguments):
                 yield call

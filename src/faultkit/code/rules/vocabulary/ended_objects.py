@@ -191,8 +191,8 @@ _ENDED = (
 
 def _kept_in_variables(facts: Facts) -> Iterator[Kept]:
     """Yield subscriptions that are kept in a variable, which nothing ends: `ch := hub.Subscribe(room)`."""
-    for call in facts.calls:
-        if not _SUBSCRIBES.match(call.method) or not call.receiver_written or not call.assigned:
+    for call in facts.calls_with_method(_SUBSCRIBES.match):
+        if not call.receiver_written or not call.assigned:
             continue
         name = call.assigned[0]
         if call.is_managed or call.is_returned or not name.isidentifier():
@@ -240,8 +240,8 @@ def _callback_flows(facts: Facts) -> Iterator[Kept]:
 
 def _added(facts: Facts) -> Iterator[Kept]:
     """Yield listeners that are added to an object that lives longer, and that nothing removes from it."""
-    for call in facts.calls:
-        if not _ADDS.match(call.method) or not call.receiver_written:
+    for call in facts.calls_with_method(_ADDS.match):
+        if not call.receiver_written:
             continue
         if call.assigned or ((call.is_returned or call.is_argument) and not _is_all_of_lambda(call, facts)):
             continue

@@ -184,9 +184,7 @@ def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 def _models(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield clients of language models whose limit is switched off (Python)."""
-    for call in facts.calls:
-        if not _MODELS.match(call.name):
-            continue
+    for call in facts.calls_with_name(_MODELS.match):
         given = call.argument("timeout")
         if given is not None and given.value.shape == "none":
             yield given.value.span, f"{call.written}() switches the limit off, and may wait for ever"

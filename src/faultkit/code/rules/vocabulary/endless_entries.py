@@ -103,15 +103,15 @@ def _made_without_bound(facts: Facts) -> Iterator[tuple[Call, str]]:
             yield call, f"{call.written}() of the whole program keeps each result for ever"
     for call in facts.calls_named(*_UNBOUND) if facts.language == "rust" else ():
         yield call, f"{call.written}() makes a cache without a size and an age"
-    for call in facts.calls:
-        if call.constructs and _MADE.match(call.name) and not _ENDS.search(facts.text(call.span)):
+    for call in facts.calls_with_name(_MADE.match):
+        if call.constructs and not _ENDS.search(facts.text(call.span)):
             yield call, f"{call.written}() makes a cache without a size and an age"
 
 
 def _memoized(facts: Facts) -> Iterator[tuple[Call, str]]:
     """Yield async functions with arguments of which each result is kept: `memoize(async (id) => …)`."""
-    for call in facts.calls:
-        if not _MEMOIZERS.match(call.name) or call.method == "_" or len(call.positional) != 1:
+    for call in facts.calls_with_name(_MEMOIZERS.match):
+        if call.method == "_" or len(call.positional) != 1:
             continue
         given = call.positional[0].value
         scope = facts.function_at(given.span)

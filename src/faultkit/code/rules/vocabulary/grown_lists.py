@@ -230,8 +230,8 @@ def listed_by_repository(facts: Facts) -> Iterator[Call]:
     """Yield derived queries that a handler answers with, declared here as a list without a page."""
     if facts.language not in ("java", "kotlin") or b"Repository" not in facts.syntax.source:
         return
-    for call in facts.calls:
-        if not _DERIVED.match(call.method) or _NARROW.search(call.method):
+    for call in facts.calls_with_method(_DERIVED.match):
+        if _NARROW.search(call.method):
             continue
         route = facts.route_of(call)
         if route is None or route.route is None or route.route.method not in ("GET", "ANY"):

@@ -33,7 +33,7 @@ def waits_in_locks(facts: Facts) -> Iterator[Call]:
     if not any(word in facts.syntax.source for word in LOCK_WORDS):
         return
     if facts.language == "go":
-        yield from (call for call in facts.calls if _RESTY.search(call.name))
+        yield from facts.calls_with_name(_RESTY.search)
     elif facts.language == "python":
         yield from facts.calls_named(*_CONNECTS)
         if facts.imports_any("boto3"):

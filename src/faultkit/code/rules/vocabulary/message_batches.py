@@ -155,7 +155,7 @@ def _marks(facts: Facts) -> Iterator[Settled]:
 @lru_cache(maxsize=4)
 def marking_calls(facts: Facts) -> tuple[Call, ...]:
     """Return the calls that mark rows as done."""
-    return tuple(call for call in facts.calls if _MARKS.match(call.method) and call.arguments)
+    return tuple(call for call in facts.calls_with_method(_MARKS.match) if call.arguments)
 
 
 def _is_message_work(each: DroppedFailure, loop: Loop | None, facts: Facts) -> bool:

@@ -59,8 +59,8 @@ def ended_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
     form = _FORMS.get(facts.language)
     if form is None:
         return
-    for call in facts.calls:
-        if not form.starts.search(call.name) or len(call.assigned) != 1:
+    for call in facts.calls_with_name(form.starts.search):
+        if len(call.assigned) != 1:
             continue
         name, scope = call.assigned[0].removeprefix("mut "), facts.function_of(call)
         if scope is None or not name.removeprefix("self.").isidentifier() or call.is_managed:

@@ -42,8 +42,8 @@ def is_taken_away(listen: Call, given: Value | None, facts: Facts) -> bool:
     """Return whether something in the text removes the function that a call is given, or all of them."""
     key = key_of(listen.receiver_written)
     name = "" if given is None or given.shape != "name" else given.text
-    for call in facts.calls:
-        if call is listen or not _TAKES_AWAY.match(call.method):
+    for call in facts.calls_with_method(_TAKES_AWAY.match):
+        if call is listen:
             continue
         if key_of(call.receiver_written) != key:
             of_whatever = call.method not in BY_FUNCTION and call.method != "removeAllListeners"

@@ -287,7 +287,7 @@ def reconnects(facts: Facts) -> Iterator[Call]:
     """Yield calls of a function that connects, made at once by its listener for the end of the connection."""
     if facts.language not in ("javascript", "typescript", "tsx"):
         return
-    opens = {facts.named_function_of(call) for call in facts.calls if _OPENS.search(call.name)}
+    opens = {facts.named_function_of(call) for call in facts.calls_with_name(_OPENS.search)}
     for scope in opens:
         if scope is None:
             continue

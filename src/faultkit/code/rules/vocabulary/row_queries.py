@@ -159,7 +159,9 @@ _NOT_MODELS = frozenset(("Array", "Object", "Promise", "Map", "Set", "Reflect", 
 def _orm(facts: Facts) -> Iterator[RowQuery]:
     language = facts.syntax.language.family
     known = {sql.call for sql in sql_calls(facts)}
-    for call in facts.calls if language in _MANY else ():
+    if language not in _MANY:
+        return
+    for call in facts.calls if language == "javascript" else facts.calls_with_name(_MANY[language].search):
         if call in known or call.is_decorator:
             continue
         if not _MANY[language].search(call.name) and not (

@@ -33,6 +33,11 @@ _CLOSES = frozenset(
 )  # fmt: skip
 
 
+def may_be_short(name: str) -> bool:
+    """Return whether `frequency_of_client` may return something for a call of this name."""
+    return _CLIENT.search(name) is not None and _OTHERS.search(_last_parts(name)) is None
+
+
 def frequency_of_client(call: Call, facts: Facts) -> str:
     """Return for what a client is made and closed again: each request, message or call; empty for others."""
     if (

@@ -167,7 +167,7 @@ def _takers(facts: Facts) -> Iterator[tuple[Call, str]]:
         if _STREAMS.search(call.receiver_written):
             yield call, "stream"
     if facts.language == "kotlin":
-        yield from ((call, "connection") for call in facts.calls if _OF_CONNECTIONS.match(call.method))
+        yield from ((call, "connection") for call in facts.calls_with_method(_OF_CONNECTIONS.match))
 
 
 def outlives(path: str, place: Placed, run: Repeated, facts: Facts, levels: int = 3) -> bool:

@@ -67,8 +67,11 @@ def transactions(facts: Facts) -> Iterator[Transaction]:
                 yield Transaction(scope.body, f"@{each.written}")
         if facts.language in ("java", "kotlin") and _is_class_in_transaction(scope, facts):
             yield Transaction(scope.body, "@Transactional")
-    for call in facts.calls:
-        if facts.language != "python" and (call.method in _WRAPPERS or _TEMPLATE.search(call.name)):
+    templates = () if facts.language == "python" else facts.calls_with_name(_TEMPLATE.search)
+    wrappers = () if facts.language == "python" else facts.calls_of_method(*_WRAPPERS)
+    # In the order of the text, each once.
+    for call in facts.calls if templates or wrappers else ():
+        if call in wrappers or call in templates:
             for argument in call.positional:
                 if argument.value.shape == "function":
                     function = facts.function_at(argument.value.span)

@@ -92,9 +92,9 @@ _LENT = re.compile(r"\.(?:Execute|Query)\w*\([^;]*;")
 
 def _never_committed(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield transactions that a function begins, writes in, and neither commits nor passes on."""
-    for call in facts.calls:
+    for call in facts.calls_with_method(_BEGINS.match):
         scope = facts.named_function_of(call)
-        if _BEGINS.match(call.method) is None or scope is None or not call.assigned or call.is_returned:
+        if scope is None or not call.assigned or call.is_returned:
             continue
         name = call.assigned[0].removeprefix("mut ").strip()
         if not name.isidentifier() or name == "_" or not call.receiver_written:
