@@ -59,8 +59,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if not is_about_secrets(facts) and not facts.syntax.has_any(*_MEMORIES):
         return
     told = set[int]()
+    given = list(_GIVEN.finditer(text))
     for pattern in _LOOKUPS:
-        for found in _found(pattern, text):
+        for found in _found(pattern, text, given):
             name, default = found[1], found[found.lastindex or 1]
             span = facts.syntax.place_of(found)
             start = span.start
@@ -79,13 +80,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 )
 
 
-def _found(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+def _found(pattern: re.Pattern[str], text: str, names: list[re.Match[str]]) -> Iterator[re.Match[str]]:
     """Yield what an expression matches, looking only at lines that have a name in parentheses."""
     if pattern.pattern.startswith(("process", "@")):
         yield from pattern.finditer(text)
         return
     done = 0
-    for given in _GIVEN.finditer(text):
+    for given in names:
         start = max(done, text.rfind("\n", 0, given.start()) + 1)
         before = text[start : given.start()]
         if not any(word in before for word in _READS):

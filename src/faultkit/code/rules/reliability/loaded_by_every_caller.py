@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
@@ -170,7 +171,7 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     if not (is_member or is_global) or "[" in bare:
         return None
     named = facts.named_function_of(each) or scope
-    if _STARTS.match(named.short_name):
+    if _STARTS.match(named.short_name) or not _may_wait(named, facts):
         return None
     tests = [
         step
@@ -403,7 +404,7 @@ def _is_guarded(scope: Scope, facts: Facts, load: Call | None = None) -> bool:
             return True
         text = _LOCK_WORDS.sub("", text)
     called = [other for other in facts.scopes if other.name and other is scope.outer]
-    return _GUARDS.search(text) is not None or any(_GUARDS.search(facts.text(each.span)) for each in called)
+    return _GUARDS.is_in(text) or any(_GUARDS.is_in(facts.text(each.span)) for each in called)
 
 
 def _loaded(stored: Span, value: str, between: Span, scope: Scope, facts: Facts) -> Span | None:
@@ -415,6 +416,12 @@ def _loaded(stored: Span, value: str, between: Span, scope: Scope, facts: Facts)
         if not used.isdisjoint(each.targets) and _waits(each.span, scope, facts):
             return Span(each.span.start, stored.end)
     return None
+
+
+@lru_cache(maxsize=64)
+def _may_wait(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function waits anywhere: that is asked once for all that it sets."""
+    return _waits(scope.body, scope, facts)
 
 
 def _waits(span: Span, scope: Scope, facts: Facts) -> bool:

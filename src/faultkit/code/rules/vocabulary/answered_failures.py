@@ -218,7 +218,7 @@ def _to_answer(let_go: Span, scope: Scope, facts: Facts) -> Span:
 
 def _may_answer(facts: Facts) -> bool:
     return any(scope.route is not None or responder_of(scope, facts) for scope in facts.scopes) or (
-        _ANSWERS_ANYWHERE.search(facts.syntax.source) is not None
+        _ANSWERS_ANYWHERE.is_in(facts.syntax.source)
     )
 
 

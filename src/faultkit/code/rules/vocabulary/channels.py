@@ -25,7 +25,10 @@ class ChannelUse:
 @lru_cache(maxsize=4)
 def channel_uses(facts: Facts) -> tuple[ChannelUse, ...]:
     """Return the sends and receives of a Go text, in its order."""
-    found = []
+    found = list[ChannelUse]()
+    source = facts.syntax.source
+    if b"<-" not in source and b"range" not in source:
+        return ()
     for node in facts.syntax.nodes_of(["send_statement", "unary_expression", "range_clause"]):
         if node.type == "send_statement":
             channel, sends = node.child_by_field_name("channel"), True

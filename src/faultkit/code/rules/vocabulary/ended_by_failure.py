@@ -55,6 +55,8 @@ def breaks_on_status(facts: Facts) -> Iterator[Span]:
     """Yield `if (!res.ok) break;` in a loop that gathers pages: a refusal looks like the last page."""
     if not facts.loops or not facts.syntax.has_any(b"status", b".ok", b"success"):
         return
+    if not facts.steps_of("break"):
+        return
     for arm in facts.arms:
         loops = facts.loops_around(arm) if arm.leaves == "loop" else ()
         if arm.leaves != "loop" or arm.place != 0 or not loops or loops[-1].kind == "comprehension":

@@ -63,10 +63,11 @@ def _held(name: str, scope: Scope, facts: Facts) -> str:
     made = [each for each in facts.assignments if each.scope is scope and name in each.targets]
     if any(each.value is not None and _HIDDEN.search(each.value.text) for each in made):
         return ""
-    text = facts.text(scope.body)
+    text, types = facts.text(scope.body), telling_types(facts)
     for alias in (name, *_aliases(name, text, scope, facts)):
-        kind = type_of(alias, Place(Span(scope.body.end - 1, scope.body.end)), facts)
-        if part := telling_types(facts).get(kind, "") or _part_of(alias, text, facts):
+        place = Place(Span(scope.body.end - 1, scope.body.end))
+        kind = type_of(alias, place, facts) if types else ""
+        if part := types.get(kind, "") or _part_of(alias, text, facts):
             return part
     if part := _written_out(name, scope, facts):
         return part
@@ -89,7 +90,7 @@ def _written_out(name: str, scope: Scope, facts: Facts) -> str:
 
 def _aliases(name: str, text: str, scope: Scope, facts: Facts) -> list[str]:
     """Return variables that are parsed from this one, or of which it is the text."""
-    if _PARSED.search(text) is None:
+    if not _PARSED.is_in(text):
         return []
     found = list[str]()
     for each in facts.assignments:

@@ -82,9 +82,12 @@ def self_scheduled(facts: Facts) -> Iterator[IdleRound]:
 
 
 def _round(loop: Loop, facts: Facts) -> IdleRound | None:
+    calls = list(facts.within(facts.calls, loop.body))
+    if not calls or _WAITING_TEXT.search(facts.text(loop.body)):
+        return None
     failed = _failure_places(loop.body, facts)
-    calls = [call for call in facts.within(facts.calls, loop.body) if not _is_in(call.span, failed)]
-    if not calls or len(calls) > 20 or _WAITING_TEXT.search(facts.text(loop.body)):
+    calls = [call for call in calls if not _is_in(call.span, failed)]
+    if not calls or len(calls) > 20:
         return None
     if any(
         step.kind in _EXITS and not _is_in(step.span, failed) for step in facts.within(facts.steps, loop.body)

@@ -239,7 +239,8 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         return written
     if "." in written and is_personal_name(last):
         return written
-    if _NAME.fullmatch(written) and (part := telling_types(facts).get(type_of(written, access, facts))):
+    types = telling_types(facts)
+    if types and _NAME.fullmatch(written) and (part := types.get(type_of(written, access, facts))):
         return f"{written} with its {part}"
     if facts.language == "python" and b"vars(" in facts.syntax.source:
         around = facts.calls_around(access)

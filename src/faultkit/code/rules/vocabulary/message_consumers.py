@@ -37,7 +37,7 @@ class Consumer:
 @lru_cache(maxsize=4)
 def message_consumers(facts: Facts) -> tuple[Consumer, ...]:
     """Return the functions and blocks of a text at whose end a message counts as done."""
-    if _ANY_WORD.search(facts.syntax.source) is None:
+    if not _ANY_WORD.is_in(facts.syntax.source):
         return ()
     find = {"python": _of_python, "go": _of_types, "rust": _of_types, "csharp": _of_csharp}
     if facts.language in JAVASCRIPT:

@@ -32,7 +32,9 @@ _REQUESTED = (
     r"(?:Quer|Param|Request|Req\b|Filter|Pag(?:e|ing|ination)|Search|Input|Args|Criteria|Dto|DTO|Form)"
 )
 _TYPE = TextPattern(
-    rf"\b(?:class|struct|record|type)\s+((?=[A-Za-z])\w*?{_REQUESTED}\w*)(?:<[^<>{{}}()\n]*>)?([^\n{{(;]*)([{{(:]?)"
+    # A word boundary at the start would be asked for at each character.
+    r"(?:c(?<!\wc)lass|s(?<!\ws)truct|r(?<!\wr)ecord|t(?<!\wt)ype)"
+    rf"\s+((?=[A-Za-z])\w*?{_REQUESTED}\w*)(?:<[^<>{{}}()\n]*>)?([^\n{{(;]*)([{{(:]?)"
 )
 """The beginning of a type that holds what a request asks for, by its name."""
 _FIELD = re.compile(rf"(?<![\w.])({SIZE}|size|count|first)\b", re.IGNORECASE)

@@ -95,6 +95,8 @@ class MapStore:
 
 def _is_record(name: str, facts: Facts) -> bool:
     """Return whether a text declares a type of several fields that may be a key: `record Key(String q)`."""
+    if not any(each in facts.whole_text for each in ("record", "struct", "data class")):
+        return False
     word = re.escape(name)
     found = re.search(
         rf"\b(?:record|struct|data class)\s+{word}\b|\btype\s+{word}\s+struct\b", facts.whole_text
@@ -413,10 +415,26 @@ def plain_key(key: str) -> str:
     return re.sub(r"\.(to_string|to_owned|clone|into)\(\)$", "", key.strip().removeprefix("&"))
 
 
+_SIZE = re.compile(r"(?:\.\w+\(\)|\??\.await|!!|\?)*\.(?:length|size|Count|len|count(?=\()|mappingCount)\b")
+_BEFORE_SIZE = 44
+"""Characters of `len(` and of what may stand between it and a name."""
+
+
+def _is_measured(name: str, text: str) -> bool:
+    """Return whether a text asks for the size of a collection: to compile an expression for it takes long."""
+    return any(
+        _SIZE.match(text, end) is not None
+        or (text.startswith(")", end) and "len(" in text[max(0, end - len(name) - _BEFORE_SIZE) : end])
+        for end in ends_of_name(name, text)
+    )
+
+
 def has_size_check(name: str, text: str) -> bool:
     """Return whether a text compares the size of a collection with something, or keeps it to do so.
 
     A size that is only shown, as in a metric, is no check."""
+    if name.isidentifier() and not _is_measured(name, text):
+        return False
     word = re.escape(name)
     size = (
         rf"(?:len\([^()\n]{{0,40}}(?<!\w){word}\)|(?<!\w){word}\b(?:\.\w+\(\)|\??\.await|!!|\?)*\.(?:length|size|Count|len|count(?=\()"

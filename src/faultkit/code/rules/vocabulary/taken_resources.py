@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 
+from faultkit.base.patterns import utf8_finder
 from faultkit.code.rules.rule import Severity
+from faultkit.code.rules.vocabulary.text_pattern import linear_expression
 
 _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
     "python": (
@@ -112,11 +115,17 @@ _SOME = {
 """All of them as one: few names match."""
 
 
+@cache
+def _may_take(family: str) -> Callable[[bytes], bool]:
+    """Return what says whether one of them may match an ASCII name, in a fraction of the time."""
+    return utf8_finder(linear_expression(_SOME[family].pattern))
+
+
 @lru_cache(maxsize=4096)
 def taken_severity(name: str, language: str) -> Severity | None:
     """Return the severity for a call that takes something. The same names come again in every file."""
     family = language if language in _TAKES else "javascript"
-    if _SOME[family].search(name) is None:
+    if not (_may_take(family)(name.encode()) if name.isascii() else _SOME[family].search(name)):
         return None
     takes = _TAKES[family]
     return next((severity for pattern, severity in takes if pattern.search(name)), None)
