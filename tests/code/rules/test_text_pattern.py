@@ -41,6 +41,7 @@ def test_a_pattern_finds_what_re_finds(expression: str, flags: re.RegexFlag, tex
         for whole in (text, f"{PAUSE}{text}", f"{PAUSE}\n{text}\n", f"{PAUSE}ü\n{text}\n"):
             one, other = plain.search(whole), pattern.search(whole)
             assert (one and one.span()) == (other and other.span()), whole
+            assert pattern.is_in(whole) == (one is not None), whole
             assert pattern.findall(whole) == plain.findall(whole)
             assert [each.span() for each in pattern.finditer(whole)] == [
                 each.span() for each in plain.finditer(whole)
