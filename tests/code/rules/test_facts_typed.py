@@ -37,6 +37,11 @@ def named(found: Facts, name: str) -> Call:
         ("kotlin", "class A(private val c: OkHttpClient) { fun f() { c.newCall(r) } }", "okhttp3.OkHttpClient.newCall"),
         ("kotlin", "class A { val c: HttpClient by lazy { HttpClient(CIO) { x() } }\n fun f() { c.get(u) } }", "io.ktor.client.HttpClient.get"),
         ("kotlin", "fun f() { File(p)!!.inputStream() }", "java.io.File.inputStream"),
+        ("csharp", "class A { void F() { var p = Start(x) ?? throw new E(); p.Wait(); } }", "Start().Wait"),
+        ("csharp", "class A { void F() { var p = Start(x) ?? other; p.Wait(); } }", "~p.Wait"),
+        ("kotlin", "fun f() { val c = open(u) ?: return\n c.read() }", "open().read"),
+        ("kotlin", "fun f() { for (u in us) { val c = open(u) ?: continue\n c.read() } }", "open().read"),
+        ("kotlin", "fun f() { val c = open(u) ?: other\n c.read() }", "~c.read"),
     ],
 )  # fmt: skip
 def test_names_are_resolved(language: str, text: str, name: str) -> None:
@@ -51,6 +56,8 @@ def test_a_call_has_what_surrounds_it() -> None:
         "class A { async Task F() { using var s = Open(p); await s.Go().ConfigureAwait(false); } }", "csharp"
     )
     assert (named(sharp, "Open").is_managed, named(sharp, "Open().Go").is_awaited) == (True, True)
+    thrown = facts("class A { void F() { using var s = Open(p) ?? throw new E(); } }", "csharp")
+    assert (named(thrown, "Open").is_managed, named(thrown, "Open").assigned) == (True, ("s",))
     kotlin = facts("fun f() { go(x, size = 3) { end() } }", "kotlin")
     (call,) = kotlin.calls_named("go")
     assert [(each.name, each.value.text) for each in call.arguments] == [

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from faultkit.code.facts.fact_values import CallFlags
-from faultkit.code.facts.grammar import Grammar, member_name
+from faultkit.code.facts.grammar import Grammar, leaves_if_missing, member_name
 from faultkit.code.languages.syntax import Node
 
 _CARRIES = "carries"
@@ -107,7 +107,10 @@ def flags_of_path(call: Node, around: Iterable[tuple[Node, str]], grammar: Gramm
     for node, kind in around:
         if kind in grammar.awaits:
             awaited = "is_awaited"
-        if kind in grammar.transparent or (grammar.passes and _passes_on(node, grammar)):
+        is_seen_through = kind in grammar.transparent and (
+            kind != "binary_expression" or leaves_if_missing(node)
+        )
+        if is_seen_through or (grammar.passes and _passes_on(node, grammar)):
             inner = node
             continue
         flag = _flag_around(kind, grammar, carried)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from operator import attrgetter
 
 from faultkit.code.facts.assignments import Assignment
@@ -26,6 +27,7 @@ class Callers(dict[Scope, tuple[Call, ...]]):
     def __init__(self, calls: tuple[Call, ...], assignments: tuple[Assignment, ...], syntax: Syntax) -> None:
         super().__init__()
         self._by_name: dict[tuple[str, str], list[Call]] = grouped(calls, attrgetter("method", "receiver"))
+        self._calls = calls
         self._assignments = assignments
         self._source = syntax.source
         self._language = syntax.language.name
@@ -46,6 +48,23 @@ class Callers(dict[Scope, tuple[Call, ...]]):
         for owner in {*_OWNERS, scope.owner, scope.name.rpartition(".")[0]} - {""} if is_method else ():
             called = self._by_name.get((name, owner), ())
             yield from (call for call in called if self._takes_arguments(scope, call))
+
+        if self._extends(scope):
+            yield from (call for call in self._by_method.get(name, ()) if _may_be_of(scope, call))
+
+    @cached_property
+    def _by_method(self) -> dict[str, list[Call]]:
+        return grouped((call for call in self._calls if call.receiver), attrgetter("method"))
+
+    def _extends(self, scope: Scope) -> bool:
+        """Return whether a function is called on an object of a type that is declared elsewhere."""
+        if self._language == "kotlin":
+            return not scope.owner and scope.outer is None and "." in scope.name
+        return (
+            self._language == "csharp"
+            and bool(scope.parameters)
+            and b"(this " in self._source[scope.span.start : scope.body.start]
+        )
 
     def _may_be_plain(self, scope: Scope) -> bool:
         """Return whether a function may be called without an object."""
@@ -71,3 +90,11 @@ class Callers(dict[Scope, tuple[Call, ...]]):
             each.value is not None and each.value.span == scope.span and each.targets == (scope.short_name,)
             for each in self._assignments[max(0, after - 3) : after]
         )
+
+
+def _may_be_of(scope: Scope, call: Call) -> bool:
+    """Return whether an extension function may be called on an object: its type is the same, or unknown."""
+    type_ = scope.name.rpartition(".")[0] if not scope.owner else scope.parameters[0].type
+    known = call.receiver.rpartition(".")[2]
+    is_type = known.isidentifier() and known[:1].isupper()
+    return not is_type or known in (type_.rpartition(".")[2], scope.owner)

@@ -214,7 +214,10 @@ CSHARP = Grammar(
     ),
     types=_TYPES,
     transparent=frozenset(
-        {"parenthesized_expression", "await_expression", "cast_expression", "argument", "attribute_argument"}
+        {
+            "parenthesized_expression", "await_expression", "cast_expression", "argument",
+            "attribute_argument", "binary_expression",
+        }
     ),
     awaits=frozenset({"await_expression"}),
     shapes={

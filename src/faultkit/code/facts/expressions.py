@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faultkit.code.facts.collected import span
 from faultkit.code.facts.fact_values import Shape, StepDetails, StepKind, Text, Value
-from faultkit.code.facts.grammar import Grammar, passed_on
+from faultkit.code.facts.grammar import Grammar, leaves_if_missing, passed_on
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node
 
@@ -18,6 +18,8 @@ def unwrap(grammar: Grammar, node: Node) -> Node:
         node = passed_on(grammar, node)
     while node.type in grammar.transparent and node.named_child_count:
         if node.type == "unary_expression" and grammar.sees_through.search(text_of(node)) is None:
+            return node
+        if node.type == "binary_expression" and not leaves_if_missing(node):
             return node
         inner = [child for child in node.named_children if not child.is_extra]
         if not inner:

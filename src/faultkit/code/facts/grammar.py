@@ -248,7 +248,8 @@ class Grammar:
     types: frozenset[str]
     """Classes and other types that contain methods."""
     transparent: frozenset[str]
-    """Types around an expression that do not change it: parentheses, casts, `await`, `&`."""
+    """Types around an expression that do not change it: parentheses, casts, `await`, `&`. Of operations with
+    two sides, those that leave if the left one is missing."""
     awaits: frozenset[str]
     shapes: dict[str, Shape]
     statements: frozenset[str]
@@ -344,6 +345,20 @@ def passed_on(grammar: Grammar, node: Node) -> Node:
         return node
     owner, name = grammar.members[callee.type]
     return (part_of(callee, owner) or node) if member_name(callee, name) in grammar.passes else node
+
+
+_LEAVES = frozenset({"throw_expression", "return_expression"})
+
+
+def leaves_if_missing(node: Node) -> bool:
+    """Return whether an operation is its left side, or leaves: `find(id) ?? throw …`, `find(id) ?: return`.
+
+    Where the transparent types of a grammar have operations with two sides, these alone are meant."""
+    right = node.child_by_field_name("right")
+    if right is None:
+        return False
+    # The grammar of Kotlin reads `continue` as a name.
+    return right.type in _LEAVES or (right.type == "identifier" and right.text in (b"continue", b"break"))
 
 
 def names_in(node: Node, grammar: Grammar) -> list[Node]:

@@ -209,7 +209,7 @@ KOTLIN = Grammar(
     transparent=frozenset(
         {
             "parenthesized_expression", "annotated_lambda", "value_argument", "as_expression",
-            "unary_expression",
+            "unary_expression", "binary_expression",
         }
     ),
     # The grammar reads `!a.b` as the member `b` of `!a`.

@@ -19,7 +19,7 @@ from faultkit.code.rules.rule import (
     Rule,
 )
 from faultkit.code.rules.vocabulary.blocking_csharp import blocking_in_csharp
-from faultkit.code.rules.vocabulary.blocking_java import blocking_in_java
+from faultkit.code.rules.vocabulary.blocking_java import blocking_on_loop
 from faultkit.code.rules.vocabulary.blocking_javascript import blocking_in_javascript
 from faultkit.code.rules.vocabulary.blocking_kotlin import blocking_in_kotlin
 from faultkit.code.rules.vocabulary.blocking_python import (
@@ -147,7 +147,7 @@ _FINDERS = {
     "rust": blocking_in_rust,
     "csharp": blocking_in_csharp,
     "kotlin": blocking_in_kotlin,
-    "java": blocking_in_java,
+    "java": blocking_on_loop,
 }
 
 

@@ -8,6 +8,13 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.client_factories import (
+    is_for_many,
+    is_kept_in_request,
+    is_used_by_method,
+    is_wrapped_result,
+    stored_factory_calls,
+)
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.grpc_clients import WORDS as GRPC_WORDS
 from faultkit.code.rules.vocabulary.grpc_clients import is_grpc_client
@@ -81,8 +88,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             user = facts.named_function_of(use)
             by = "" if user is None else f" of {user.short_name}()"
             what = f"{use.written}() makes a new client, by {call.written}(), for each call{by}"
-            # A change of Python code begins where the client is made.
-            yield Hit(call.span if facts.language == "python" else use.span, what, LIKELY)
+            # A change of Python code begins where the client is made; there is none of one with arguments.
+            is_plain = facts.language == "python" and not _takes_arguments(call, facts)
+            yield Hit(call.span if is_plain else use.span, what, LIKELY)
             continue
         if facts.language == "python":
             yield from _python(call, facts)
@@ -137,6 +145,12 @@ def _is_client(call: Call, facts: Facts) -> bool:
     return call.name in _JAVASCRIPT or _AWS.match(call.name) is not None
 
 
+def _takes_arguments(call: Call, facts: Facts) -> bool:
+    """Return whether the function that makes a client is given what the client is made of."""
+    scope = facts.named_function_of(call)
+    return scope is not None and any(each.name not in ("self", "cls") for each in scope.parameters)
+
+
 def _is_new_channel(call: Call, facts: Facts) -> bool:
     """Return whether a channel of gRPC is made again and again, and kept nowhere."""
     if is_for_one_use(call, facts):
@@ -175,21 +189,30 @@ _KEEPS = re.compile(
 def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | None:
     """Return a call of the function around a call, whose new client is used and kept nowhere.
 
-    With `often`, only one that runs for each request or message, or whose client is ended there."""
+    With `often`, only one that runs for each request or message, or whose client is ended or used at once
+    there."""
     scope = facts.named_function_of(call)
-    if scope is None or not scope.name or scope.route is not None or not _is_result(call, scope, facts):
-        return None
-    if scope.decorators or _KEEPS.search(facts.text(scope.span)):
-        return None
-    for caller in facts.callers_of(scope):
+    callers = stored_factory_calls(call, facts)
+    if not callers:
+        if scope is None or not scope.name or scope.route is not None or not _is_result(call, scope, facts):
+            return None
+        if scope.decorators or _KEEPS.search(facts.text(scope.span)):
+            return None
+        callers = facts.callers_of(scope)
+    for caller in callers:
         user = facts.named_function_of(caller)
         if user is None or user is scope or runs_once(user) or user.short_name in _MAKERS:
             continue
-        is_often = frequency_of(caller, facts) in ("request", "message") or is_ended_here(caller, facts)
-        if often and not is_often:
+        frequency = frequency_of(caller, facts)
+        is_often = frequency in ("request", "message") or is_ended_here(caller, facts)
+        if often and not is_often and not is_used_by_method(caller, user, scope, facts):
             continue
+        if frequency == "request" and is_kept_in_request(caller, facts):
+            return caller
         kept = caller.is_returned and not facts.calls_on(caller)
         if kept or any("." in name for name in caller.assigned):
+            continue
+        if frequency != "request" and is_for_many(caller, facts):
             continue
         if caller.is_argument:
             if _is_for_request(caller, facts):
@@ -247,7 +270,7 @@ def _is_for_request(made: Call, facts: Facts) -> bool:
 
 def _is_result(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a function returns the client that it makes, wrapped in `Ok(…)` or not."""
-    if call.is_returned or _is_kept_later(call, facts):
+    if call.is_returned or _is_kept_later(call, facts) or is_wrapped_result(call, scope, facts):
         return True
     if call.is_argument:
         return any(each.is_returned and each.written in ("Ok", "Some") for each in facts.calls_around(call))

@@ -71,8 +71,10 @@ def _python(facts: Facts) -> Iterator[Call]:
         return
     for call in facts.calls:
         is_made = call.origin is not None and call.origin.constructs
-        is_stub = (_STUB.search(call.name) and (is_made or "_pb2_grpc" in call.name)) or _STUB_FIELD.search(
-            call.written
+        is_stub = (
+            (_STUB.search(call.name) and (is_made or "_pb2_grpc" in call.name))
+            or _STUB_FIELD.search(call.written)
+            or _is_method_of_stub(call, facts)
         )
         # The timeout is the second parameter.
         if is_stub and len(call.positional) == 1 and not call.has("timeout") and not call.spreads:
@@ -80,20 +82,64 @@ def _python(facts: Facts) -> Iterator[Call]:
 
 
 _STUB_FIELD = re.compile(r"^self\._?\w*stub\.[A-Z]\w*$")
+_STUB_NAME = re.compile(r"(?:^|[._])\w*stub$", re.IGNORECASE)
+_STUB_METHOD = re.compile(r"(?:^|[._])\w*stub\.[A-Z]\w*$", re.IGNORECASE)
+
+
+def _is_method_of_stub(call: Call, facts: Facts) -> bool:
+    """Return whether a variable or parameter that is called holds a method of a stub (Python).
+
+    `rpc = getattr(stub, name)`, then `rpc(message)`; or a function that others give `stub.Quote`."""
+    if not call.written.isidentifier():
+        return False
+    if call.name == "getattr()" and call.origin is not None and call.origin.positional:
+        return _STUB_NAME.search(call.origin.positional[0].value.text) is not None
+    scope = facts.named_function_of(call)
+    names = [] if scope is None else [each.name for each in scope.parameters if each.name != "self"]
+    if scope is None or call.written not in names:
+        return False
+    given = [each.argument(call.written, place=names.index(call.written)) for each in facts.callers_of(scope)]
+    return any(each is not None and _STUB_METHOD.search(each.value.text) for each in given)
 
 
 def _csharp(facts: Facts) -> Iterator[Call]:
-    if re.search(r"\bDefaultDeadline|CallOptions|Interceptor|MethodConfig", facts.whole_text):
+    if re.search(r"\bDefaultDeadline|Interceptor|MethodConfig", facts.whole_text):
         return
     for call in facts.calls:
-        if not _CSHARP_CLIENT.search(call.name) or not call.arguments or call.has("deadline", "options"):
+        if not _CSHARP_CLIENT.search(call.name) or not call.arguments or call.has("deadline"):
             continue
         # A token may have a limit; a call without either has none.
         given = [each.value.text for each in call.arguments]
-        if (call.method.endswith("Async") or call.is_awaited) and not any(
-            re.search(r"[dD]eadline|AddSeconds|\bcts\.Token|timeout", text, re.IGNORECASE) for text in given
+        if (
+            (call.method.endswith("Async") or call.is_awaited)
+            and not any(map(_LIMITS.search, given))
+            and not _has_options(call, facts)
         ):
             yield call
+
+
+_LIMITS = re.compile(r"deadline|AddSeconds|\bcts\.Token|timeout", re.IGNORECASE)
+_TOKENS = re.compile(r"CancellationTokenSource|CancelAfter|\.Token\b")
+_OPTIONS = re.compile(r"[oO]ptions\b")
+
+
+def _has_options(call: Call, facts: Facts) -> bool:
+    """Return whether a call of C# is given options that may have a deadline: with one, or made elsewhere."""
+    for each in call.arguments:
+        text = each.value.text
+        if each.value.shape == "call" and text.startswith("new CallOptions"):
+            return _may_limit(facts.text_with_values(call))
+        if each.name != "options" and not _OPTIONS.search(text):
+            continue
+        made = facts.assignments_to(text, call) if text.isidentifier() else ()
+        if not made or not all(one.value is not None and "new CallOptions" in one.value.text for one in made):
+            return True
+        return _may_limit(facts.text_with_values(call))
+    return False
+
+
+def _may_limit(text: str) -> bool:
+    return _LIMITS.search(text) is not None or _TOKENS.search(text) is not None
 
 
 def _rust(facts: Facts) -> Iterator[Call]:
@@ -195,6 +241,8 @@ def _node(facts: Facts) -> Iterator[Call]:
         yield from _of_connect(facts)
     if not facts.imports_any("@grpc/grpc-js", "grpc"):
         return
+    if b"deadline" not in facts.syntax.source and b"nterceptor" not in facts.syntax.source:
+        yield from _with_metadata(facts)
     for call in facts.calls:
         client = call.origin
         if client is None or not client.constructs or not call.positional:
@@ -208,6 +256,35 @@ def _node(facts: Facts) -> Iterator[Call]:
             and len(call.positional) in (2, 3)
             and call.method not in ("on", "waitForReady")
         ):
+            yield call
+
+
+_OF_GRPC = NamePattern(r"@grpc/grpc-js\.Metadata$|^grpc\.Metadata$")
+_ERRORS = frozenset(("err", "error", "e", "failure", "_err"))
+
+
+def _with_metadata(facts: Facts) -> Iterator[Call]:
+    """Yield calls with a callback and metadata, whose options are written out (JavaScript).
+
+    That is a method of a client that was made elsewhere, or one that is called by `call`."""
+    made = {name for each in facts.calls if _OF_GRPC.search(each.name) for name in each.assigned}
+    if not made:
+        return
+    for call in facts.calls:
+        if len(call.positional) < 3 or call.positional[-1].value.shape != "function" or call.spreads:
+            continue
+        callback = facts.function_at(call.positional[-1].value.span)
+        between = [each.value for each in call.positional[1:-1]]
+        if callback is None or not callback.parameters or callback.parameters[0].name not in _ERRORS:
+            continue
+        is_metadata = [each.text in made or each.text.startswith("new ") for each in between]
+        others = [
+            each
+            for each, known in zip(between, is_metadata, strict=True)
+            if not known and each.shape != "object"
+        ]
+        # The first argument of `method.call(client, request, …)` is the client.
+        if any(is_metadata) and len(others) <= (1 if call.method == "call" else 0):
             yield call
 
 

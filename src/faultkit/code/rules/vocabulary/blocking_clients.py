@@ -34,6 +34,8 @@ _JVM_WORK = NamePattern(
     r"|^java\.net\.(Socket|DatagramSocket)\b.*\.(read\w*|receive|connect)$|^java\.net\.InetAddress\.get(All)?ByName$"
     r"|^java\.util\.concurrent\.(Semaphore\.acquire|\w*BlockingQueue\.(take|put)|CountDownLatch\.await|CyclicBarrier\.await|Phaser\.\w+)$"
     r"|^javax\.sql\.DataSource\.getConnection$|^java\.sql\.DriverManager\.getConnection$|^java\.sql\.(Prepared|Callable)?Statement\.execute\w*$"
+    r"|(^|\.)openConnection\(\)(\.(apply|also|let)\(\))?\.(getInputStream|inputStream\b.*|connect|getResponseCode|getContent|getOutputStream)$"
+    r"|(^|\.)(URL|toURL\(\))\.(openStream|readText|readBytes)$"
     r"|\bTransport\.send$|^com\.jcraft\.jsch\.\w+\.(connect|put|get)$|^org\.apache\.commons\.net\.ftp\.FTPS?Client\.\w+$"
     r"|\bElasticsearchClient\.(search|index|get|bulk|delete|update)$|\bRestHighLevelClient\.\w+$|\b(KafkaProducer|KafkaTemplate)\.(flush|send\(\)\.get)$"
 )

@@ -1,9 +1,10 @@
-"""Java: calls that keep a thread of an event loop waiting: those of Reactor, Netty, Vert.x, Mutiny."""
+"""Java and Kotlin: calls that keep a thread of an event loop waiting (Reactor, Netty, Vert.x, Mutiny)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import LIKELY, Hit
@@ -18,17 +19,19 @@ _JAVA = re.compile(
 _BLOCK = ("block", "blockFirst", "blockLast", "blockOptional")
 _ANNOTATIONS = re.compile(r"@\w+(\([^()]*\))?")
 _REACTIVE = re.compile(r"\b(Mono|Flux|Uni|Multi|Single|Flowable|Completable)\s*<")
-_ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.")
+_ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.|Dispatchers\.")
+_WORKERS = (b"setworker(true)", b"threadingmodel.worker", b"virtual_thread")
+"""Words of a text whose verticles run on threads that may wait."""
 
 
-def blocking_in_java(facts: Facts) -> Iterator[Hit]:
+def blocking_on_loop(facts: Facts) -> Iterator[Hit]:
     """Yield blocking calls in methods that return a Mono or Flux: they run on the few threads of the loop."""
     if not facts.imports_any("reactor.core", "io.netty", "io.vertx", "io.smallrye.mutiny", "io.reactivex"):
         return
     for call in facts.calls:
         scope = facts.named_function_of(call)
         blocks = call.method in _BLOCK and not call.arguments
-        if scope is None:
+        if scope is None or scope.is_async:
             continue
         if not (blocks or _JAVA.match(call.name) or blocks_on_jvm(call) or _is_plain_answer(call, facts)):
             continue
@@ -63,13 +66,18 @@ def blocking_in_java(facts: Facts) -> Iterator[Hit]:
 def _is_reactive(scope: Scope, facts: Facts) -> bool:
     """Return whether a method returns a Mono or another value that comes later."""
     head = _ANNOTATIONS.sub("", facts.text(scope.head))
-    return _REACTIVE.search(head.partition("(")[0]) is not None
+    declared = head.rpartition(")")[2] if facts.language == "kotlin" else head.partition("(")[0]
+    return _REACTIVE.search(declared) is not None
 
 
 _NETTY = frozenset(("channelRead", "channelRead0", "messageReceived", "userEventTriggered", "channelActive"))
 _VERTX = frozenset(
-    ("handler", "consumer", "setTimer", "setPeriodic", "onSuccess", "requestHandler", "bodyHandler")
-)
+    (
+        "handler", "consumer", "setTimer", "setPeriodic", "onSuccess", "onComplete", "onFailure",
+        "requestHandler", "bodyHandler", "webSocketHandler", "connectHandler", "localConsumer",
+        "failureHandler", "respond", "exceptionHandler", "endHandler", "closeHandler",
+    )
+)  # fmt: skip
 
 
 def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
@@ -79,7 +87,23 @@ def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
         return not any(each.method in ("submit", "execute", "runAsync", "supplyAsync") for each in around)
     if not facts.imports_any("io.vertx") or any(each.method == "executeBlocking" for each in around):
         return False
-    return any(each.method in _VERTX for each in around)
+    if facts.syntax.has_any(*_WORKERS):
+        return False
+    return any(each.method in _VERTX for each in around) or scope.short_name in _given_to_loop(facts)
+
+
+_REFERENCE = re.compile(r"(?:this|self|[A-Z]\w*)?::(\w+)")
+
+
+@lru_cache(maxsize=4)
+def _given_to_loop(facts: Facts) -> frozenset[str]:
+    """Return the methods that Vert.x calls on its loop, given by their names: `consumer(a, this::answer)`."""
+    return frozenset(
+        found[1]
+        for call in facts.calls_of_method(*_VERTX)
+        for each in call.positional
+        if "::" in each.value.text and (found := _REFERENCE.fullmatch(each.value.text)) is not None
+    )
 
 
 _EAGER = frozenset(("just", "justOrEmpty", "fromIterable", "fromStream", "fromArray", "item", "items"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import LIKELY, Hit, Severity
 from faultkit.code.rules.vocabulary.blocking_clients import blocks_on_jvm
+from faultkit.code.rules.vocabulary.blocking_java import blocking_on_loop
 from faultkit.code.rules.vocabulary.call_paths import callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
@@ -47,6 +48,7 @@ _KOTLIN_INLINE = frozenset(
 
 def blocking_in_kotlin(facts: Facts) -> Iterator[Hit]:
     """Yield such calls, and calls of functions of this text that make one."""
+    yield from blocking_on_loop(facts)
     told: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
         scope = facts.named_function_of(call)

@@ -45,7 +45,7 @@ _HEAVY = NamePattern(
     r"|ldap3\.LdapConn\b.*\.\w+|imap\.\w+|mysql\.(Pool|Conn)\b.*\.(new|get_conn|query\w*|exec\w*)|r2d2\.Pool\b.*\.get"
     r"|(minreq|attohttpc|isahc)\.(get|post|put|delete|Request)\b.*\.send|isahc\.(get|post)|curl\.easy\.\w+\b.*\.perform"
     r"|std\.net\.(TcpStream|UdpSocket)\b.*\.(read\w*|write_all|recv\w*)|std\.thread\.spawn\(\)\.join|std\.sync\.(Condvar|Barrier)\b.*\.wait\w*"
-    r"|crossbeam(_channel)?\..*\.recv|flume\..*\.recv|std\.net\.\w*\.?to_socket_addrs|dns_lookup\.\w+|rumqttc\.Client\b.*\.publish)$"
+    r"|crossbeam(_channel)?\..*\.recv|flume\..*\.recv|dns_lookup\.\w+|rumqttc\.Client\b.*\.publish)$"
 )
 """Work of the processor, and libraries that wait for others and have no async calls."""
 _OF_STREAMS = frozenset(("read_to_end", "read_to_string", "read_exact", "read_line", "write_all"))
@@ -72,6 +72,7 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
             _PACKED.match(call.name) is not None
             or _HEAVY.match(call.name) is not None
             or _is_std_stream(call, facts)
+            or _looks_up(call, facts)
         )
         if not (waits or works or _RUST_FILES.match(call.name)) or call.is_awaited:
             continue
@@ -133,6 +134,12 @@ def _is_on_thread(call: Call, facts: Facts) -> bool:
         or each.name in ("std.thread.spawn", "actix_web.web.block", "rayon.spawn")
         for each in facts.calls_around(call)
     )
+
+
+def _looks_up(call: Call, facts: Facts) -> bool:
+    """Return whether a name is looked up by the resolver of `std::net`, and not once at the start."""
+    scope = facts.named_function_of(call)
+    return call.method == "to_socket_addrs" and scope is not None and not runs_once(scope)
 
 
 @lru_cache(maxsize=4)

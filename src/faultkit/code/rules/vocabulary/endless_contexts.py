@@ -25,10 +25,12 @@ def is_endless_context(text: str, place: Call, facts: Facts, levels: int = _LEVE
         return False
     made = [each for each in facts.assignments_to(text, place) if each.targets[0] == text]
     values = [each.value.text for each in made if each.value is not None]
-    if made:
-        return len(values) == len(made) and all(
-            value != text and is_endless_context(value, place, facts, levels - 1) for value in values
-        )
+    # `ctx = metadata.AppendToOutgoingContext(ctx, …)` has the deadline that `ctx` had before.
+    others = [each for each in values if (found := _WRAPS.match(each)) is None or found[1] != text]
+    if len(values) < len(made):
+        return False
+    if others:
+        return all(value != text and is_endless_context(value, place, facts, levels - 1) for value in others)
     return _is_given_endless(text, place, facts, levels)
 
 

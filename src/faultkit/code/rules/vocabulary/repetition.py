@@ -329,7 +329,7 @@ def _is_handler(scope: Scope) -> bool:
     names = tuple(each.name for each in scope.parameters[:2])
     return names in (
         ("req", "res"), ("request", "response"), ("_req", "res"), ("ctx", "next"), ("request", "reply"),
-        ("req", "reply"),
+        ("req", "reply"), ("c", "next"), ("context", "next"), ("request", "call_next"),
     )  # fmt: skip
 
 
