@@ -11,7 +11,9 @@ from faultkit.code.rules.vocabulary.built_requests import cancellation_tokens
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
-_TOKEN = re.compile(r"\b(ct|cts|\w*[tT]oken\w*|CancellationToken)\b")
+_TOKEN = re.compile(
+    r"\b(ct|cts|\w*[tT]oken\w*|CancellationToken|Application(?:Stopping|Stopped)|RequestAborted)\b"
+)
 _UNDONE = re.compile(r"^(Rollback|Dispose|Release|Unlock|Compensate)")
 
 

@@ -10,7 +10,7 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
-from faultkit.code.rules.vocabulary.constant_texts import constant_named, constant_text
+from faultkit.code.rules.vocabulary.constant_texts import constant_named, constant_text, pieces_of
 from faultkit.code.rules.vocabulary.failures import handler_around
 
 _PYTHON = frozenset(
@@ -51,7 +51,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
         word = ambiguous_text(each.pattern, language, each.flags, each.whole)
         if word:
             what = f"repetitions of {word!r} in the text make this expression exponentially slow"
-            yield Hit(each.span, what, LIKELY, "high" if handler_around(each, facts) else None)
+            place = _piece(each, language, facts) or each.span
+            yield Hit(place, what, LIKELY, "high" if handler_around(each, facts) else None)
+
+
+def _piece(expression: _Expression, language: str, facts: Facts) -> Span | None:
+    """Return the place of the constant that makes an expression slow, if a call puts several together."""
+    written = facts.text(expression.span)
+    if "join" not in written.lower():
+        return None
+    pieces = pieces_of(written, expression, facts)
+    slow = [value for text, value in pieces if ambiguous_text(text, language, expression.flags, False)]
+    return slow[0].span if slow else None
 
 
 _DECLARED = {

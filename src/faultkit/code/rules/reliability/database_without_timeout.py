@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _TIMEOUTS: dict[str, tuple[str, ...]] = {
     "psycopg2.connect": ("connect_timeout", "options"),
@@ -66,10 +67,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if any(each.value.literal.startswith("sqlite") for each in call.positional):
                 # A file on this machine: its driver waits for 5 s by itself.
                 continue
-            if _is_for_worker(call, facts):
+            if _is_for_worker(call, facts) or (name in _LIMITED_EACH and _has_limits_in_each(facts)):
                 continue
             wanted = _SHOWN.get(name, " or ".join(timeouts[:2]))
             yield Hit(call.span, f"{call.written}() sets no {wanted}", LIKELY)
+
+
+_LIMITED_EACH = frozenset(("asyncpg.connect", "asyncpg.create_pool"))
+_STATEMENTS = ("execute", "executemany", "fetch", "fetchrow", "fetchval", "copy_records_to_table")
+
+
+def _has_limits_in_each(facts: Facts) -> bool:
+    """Return whether each statement of this text is given a limit of its own."""
+    sent = [each for each in facts.calls_of_method(*_STATEMENTS) if each.arguments]
+    return bool(sent) and all(each.has("timeout") or is_bounded(each, facts) for each in sent)
 
 
 def _is_for_worker(call: Call, facts: Facts) -> bool:

@@ -1,4 +1,4 @@
-"""Finds regular expressions that a client of the service may choose."""
+"""Finds regular expressions that clients of the service may choose, or its users store."""
 
 from __future__ import annotations
 
@@ -6,24 +6,46 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
 _COMPILES = frozenset(
     (
         "re.compile", "re.search", "re.match", "re.fullmatch", "re.findall", "re.finditer", "re.sub",
         "RegExp", "java.util.regex.Pattern.compile", "Pattern.compile", "java.util.regex.Pattern.matches",
         "Pattern.matches", "Regex", "System.Text.RegularExpressions.Regex", "Regex.IsMatch", "Regex.Match",
-        "Regex.Replace", "kotlin.text.Regex",
+        "Regex.Replace", "kotlin.text.Regex", "Regex.Matches", "Regex.Split",
     )
 )  # fmt: skip
-_SECOND = frozenset(("Regex.IsMatch", "Regex.Match", "Regex.Replace"))
+_SECOND = frozenset(("Regex.IsMatch", "Regex.Match", "Regex.Replace", "Regex.Matches", "Regex.Split"))
 _ESCAPED = re.compile(r"escape|quote|Escape|QUOTE|LITERAL", re.IGNORECASE)
 _REQUEST = re.compile(
     r"\b(req|request|ctx|event|call)\b[\w.?!()]*(query|body|params|args|GET|POST|form|json|queryParameters|Query)",
 )
 
 
+_STORED = re.compile(
+    r"(?<![\w.])(?P<item>[a-z]\w*)(?:\.|\[['\"])\w*(?:[pP]attern|[rR]egexp?|[eE]xpression)(?:['\"]\])?(?:\(\))?$"
+)
+_SETTINGS = re.compile(
+    r"^(?:this|self|config\w*|cfg|opts?|options|settings|args|argv|env|props|schema|node)$", re.I
+)
+_OF_OTHERS = re.compile(
+    r"\b\w*(?:tenant|customer|merchant|moderator|workspace|subscriber|organi[sz]ation_?id|account_?id|user_?id)",
+    re.IGNORECASE,
+)
+"""Words of a text whose rows belong to many users."""
+_WITHOUT_END = re.compile(r"(?:usize|u32|u64|isize)::MAX|[\d_]{9,}")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "rust":
+        # The engine of `regex` takes linear time; those that go back have a limit of their own.
+        for call in facts.calls_of_method("backtrack_limit", "match_limit"):
+            if call.positional and _WITHOUT_END.fullmatch(call.positional[0].value.text):
+                what = f"{call.method}({call.positional[0].value.text}) lets a pattern take any time"
+                yield Hit(Span(call.callee.end - len(call.method), call.span.end), what, LIKELY)
+        return
     for call in facts.calls:
         if call.name not in _COMPILES:
             continue
@@ -35,6 +57,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         route = facts.route_of(call)
         if route is not None and _is_of_client(given.value.text, call, route, facts):
             yield Hit(call.span, f"{given.value.text} of a client is compiled as a pattern", LIKELY)
+        elif route is None and _is_of_users(given.value.text, call, facts):
+            what = f"{given.value.text}, which users write, is compiled as a pattern without a limit of time"
+            yield Hit(call.span, what, LIKELY, "medium")
+
+
+def _is_of_users(text: str, call: Call, facts: Facts) -> bool:
+    """Return whether a pattern is a field of an item that users store: `rule.Pattern` of a tenant's rules."""
+    found = _STORED.match(text)
+    if found is None or _SETTINGS.match(found["item"]) or not _OF_OTHERS.search(facts.whole_text):
+        return False
+    names = {each.name for scope in facts.functions_around(call) for each in scope.parameters}
+    scope = facts.named_function_of(call)
+    loops = () if scope is None else facts.within(facts.loops, scope.body)
+    names |= {word for loop in loops for each in loop.targets for word in re.findall(r"\w+", each)}
+    return found["item"] in names
 
 
 def _has_limit(call: Call) -> bool:
@@ -69,7 +106,7 @@ RULE = Rule(
     fix="Escape the text (re.escape, Pattern.quote), search for plain text, or use an engine like RE2.",
     kind="reliability",
     severity="high",
-    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *KOTLIN, *CSHARP),
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA, *KOTLIN, *CSHARP, *RUST),
     check=_check,
-    words=(b"re.", b"RegExp", b"Pattern", b"Regex"),
+    words=(b"re.", b"RegExp", b"Pattern", b"Regex", b"_limit"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Facts, Parameter, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.cancelled_cleanup import cleanup_by_cancelled
@@ -43,31 +43,45 @@ def _go(facts: Facts) -> Iterator[Hit]:
         if "WithoutCancel" in text or "context.Background()" in text:
             continue
         for each in scope.parameters:
-            if _GO_REQUESTS.search(each.type):
-                names = [rf"\b{each.name}\.Context\(\)"] + [
-                    rf"\b{re.escape(name)}\b"
-                    for one in facts.own(facts.assignments, scope)
-                    if one.value is not None
-                    and re.fullmatch(
-                        rf"{each.name}\.Context\(\)|context\.With\w+\({each.name}\.Context\(\).*",
-                        one.value.text,
-                        re.DOTALL,
-                    )
-                    for name in one.targets[:1]
-                ]
-                ends = "is cancelled"
-            elif _GO_CONTEXTS.search(each.type):
-                names, ends = (
-                    [rf"\b{each.name}\.(?!Copy\b)\w|[(,]\s*{each.name}\s*[,)]"],
-                    "is used again by another request",
-                )
-            else:
+            if (contexts := _contexts_of(each, scope)) is None:
                 continue
-            found = next((one for name in names if (one := re.search(name, text)) is not None), None)
+            names = [contexts, *(rf"\b{re.escape(name)}\b" for name in _derived(contexts, scope, facts))]
+            ends = "is cancelled"
+            if _GO_CONTEXTS.search(each.type):
+                names.insert(0, rf"\b{each.name}\.(?!Copy\b)\w|[(,]\s*{each.name}\s*[,)]")
+            found = next((name for name in names if re.search(name, text) is not None), None)
             if found is not None:
+                if _GO_CONTEXTS.search(each.type) and found is names[0]:
+                    ends = "is used again by another request"
                 what = f"the context of the request {ends} when the handler returns, before this is done"
                 yield Hit(call.span, what, LIKELY)
                 break
+
+
+_GO_MESSAGES = re.compile(r"(?:pb|proto|/gen/[\w./-]+|/v\d+)\.\w+Request$")
+
+
+def _contexts_of(parameter: Parameter, scope: Scope) -> str | None:
+    """Return the expressions, as a pattern, that are the context of a request (Go): by what it is given."""
+    name = re.escape(parameter.name)
+    if _GO_REQUESTS.search(parameter.type):
+        return rf"\b{name}\.Context\(\)"
+    if _GO_CONTEXTS.search(parameter.type):
+        return rf"\b{name}\.(?:Request(?:\(\))?\.Context|UserContext|Context)\(\)"
+    of_rpc = len(scope.parameters) == 2 and _GO_MESSAGES.search(scope.parameters[1].type)
+    return rf"\b{name}\b" if of_rpc and parameter.type == "context.Context" else None
+
+
+def _derived(contexts: str, scope: Scope, facts: Facts) -> list[str]:
+    """Return variables that hold such a context, or one that is made of it and ends with it."""
+    found = list[str]()
+    for each in facts.own(facts.assignments, scope):
+        known = "|".join([contexts, *(rf"\b{re.escape(name)}\b" for name in found)])
+        if each.value is not None and re.fullmatch(
+            rf"(?:context\.With(?!outCancel)\w+\(\s*)?(?:{known})(?:,.*)?\)?", each.value.text, re.DOTALL
+        ):
+            found += [name for name in each.targets[:1] if name != "_"]
+    return found
 
 
 def _sessions(facts: Facts) -> Iterator[Hit]:

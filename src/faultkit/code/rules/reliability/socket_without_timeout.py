@@ -234,6 +234,8 @@ def _directories(facts: Facts) -> Iterator[Call]:
             # The timeout is the third parameter, and holds for each read of the output.
             if not call.has("timeout") and not call.spreads and len(call.positional) < 3:
                 yield call
+        # A limit of connecting is none of the files that follow it.
+        yield from facts.calls_named(*_SFTP)
     for call in facts.calls_named("xmlrpc.client.ServerProxy", "websocket.create_connection"):
         if not call.has("timeout", "transport") and not call.spreads and len(call.positional) < 2:
             yield call
@@ -246,6 +248,11 @@ def _directories(facts: Facts) -> Iterator[Call]:
             yield call
 
 
+_SFTP = (
+    "paramiko.SSHClient.open_sftp",
+    "paramiko.SFTPClient.from_transport",
+    "paramiko.Transport.open_sftp_client",
+)
 _OF_TEXT = (
     (
         re.compile(r"new\s+Initial(?:Ldap|Dir)Context\(|InitialDirContext\(env"),

@@ -67,7 +67,7 @@ _CSHARP_STORES = NamePattern(
     r"|(^|\.)(SqlConnection|NpgsqlConnection|MySqlConnection|IDbConnection)\.(Query|QueryFirst|QueryFirstOrDefault"
     r"|QuerySingle|QuerySingleOrDefault|QueryMultiple|Execute|ExecuteScalar|Open)$"
     r"|(^|\.)I?Mongo(Collection|Database)\.(InsertOne|InsertMany|ReplaceOne|UpdateOne|UpdateMany|DeleteOne|DeleteMany|CountDocuments"
-    r"|Find\(\)(\.\w+\(\))*\.(ToList|First|FirstOrDefault|Single|SingleOrDefault|Any))$"
+    r"|Find\(\)(\.(?!\w+Async\(\))\w+\(\))*\.(ToList|First|FirstOrDefault|Single|SingleOrDefault|Any))$"
     r"|(^|\.)(?:Get)?(Blob|BlockBlob|BlobContainer|Queue|Table|Secret|Key|Certificate|ShareFile)Client(\(\))?\.(Upload|Download(To|Content|Streaming)?|OpenRead|OpenWrite"
     r"|SendMessage|ReceiveMessages?|DeleteMessage|GetEntity|AddEntity|UpsertEntity|UpdateEntity|GetSecret|GetKey|Exists|Delete\w*|GetProperties)$"
     r"|(^|\.)(SftpClient|SshClient|ScpClient|FtpClient)\.(Connect|Upload\w*|Download\w*|RunCommand|ListDirectory|GetListing)$"

@@ -45,5 +45,15 @@ def blocking_in_csharp(facts: Facts) -> Iterator[Hit]:
                     yield Hit(caller.span, what, LIKELY, mild)
 
 
+_TASKS = frozenset(("Task.Run", "Task.Factory.StartNew", "Thread"))
+
+
 def _is_in_task(call: Call, facts: Facts) -> bool:
-    return any(each.name in ("Task.Run", "Task.Factory.StartNew") for each in facts.calls_around(call))
+    """Return whether a task or thread runs a call, or the only calls of its function."""
+    if any(each.name in _TASKS for each in facts.calls_around(call)):
+        return True
+    scope = facts.named_function_of(call)
+    callers = () if scope is None else facts.callers_of(scope)
+    return bool(callers) and all(
+        any(each.name in _TASKS for each in facts.calls_around(caller)) for caller in callers
+    )

@@ -85,6 +85,14 @@ def _text_of(written: str, place: Placed, facts: Facts, levels: int) -> str | No
     """Return the text of literals and names that are joined by `+`, or only stand side by side."""
     literal, at, parts = _LITERAL[facts.syntax.language.family], 0, list[str]()
     written = written.strip()
+    if ("join" in written or "Join" in written) and (joins := _JOINS.get(facts.syntax.language.family)):
+        if (joined := joins.fullmatch(written)) is None or levels == 0:
+            return None
+        between = _text_of(joined["between"], place, facts, levels - 1)
+        items = [_text_of(each, place, facts, levels - 1) for each in _items(joined["items"], literal)]
+        if between is None or not items or None in items:
+            return None
+        return between.join(each for each in items if each is not None)
     while at < len(written):
         if (space := _SPACE.match(written, at)) is not None:
             at = space.end()
@@ -114,6 +122,43 @@ def _text_of(written: str, place: Placed, facts: Facts, levels: int) -> str | No
         if sum(map(len, parts)) > _LONGEST:
             return None
     return "".join(parts) if parts else None
+
+
+_BETWEEN = r"(?P<between>(?:String\.raw|[rb])?(?:\"[^\"\n]*\"|\'[^\'\n]*\'|``))"
+_JOINS = {
+    "python": re.compile(rf"{_BETWEEN}\.join\(\s*[\[(](?P<items>.*)[\])]\s*,?\s*\)", re.DOTALL),
+    "javascript": re.compile(rf"\[(?P<items>.*)\]\s*\.join\(\s*{_BETWEEN}\s*\)", re.DOTALL),
+    "java": re.compile(rf"String\.join\(\s*{_BETWEEN}\s*,(?P<items>.*)\)", re.DOTALL),
+    "csharp": re.compile(rf"[sS]tring\.(?:Join|Concat)\(\s*{_BETWEEN}\s*,(?P<items>.*)\)", re.DOTALL),
+    "kotlin": re.compile(rf"listOf\((?P<items>.*)\)\.joinToString\(\s*{_BETWEEN}\s*\)", re.DOTALL),
+}
+"""Calls that put the items of a list together, with a text between them."""
+
+
+def _items(written: str, literal: re.Pattern[str]) -> list[str]:
+    """Return the literals and names of a list as written; an empty list if it has other items."""
+    items, at = list[str](), 0
+    while at < len(written):
+        if (found := _SPACE.match(written, at)) is not None:
+            at = found.end()
+        elif written[at] == ",":
+            at += 1
+        elif (found := literal.match(written, at) or _NAME.match(written, at)) is not None:
+            items.append(found[0])
+            at = found.end()
+        else:
+            return []
+    return items
+
+
+def pieces_of(written: str, place: Placed, facts: Facts) -> list[tuple[str, Value]]:
+    """Return the constants that a call puts together, each with the expression that writes it out."""
+    joins, family = _JOINS.get(facts.syntax.language.family), facts.syntax.language.family
+    joined = None if joins is None else joins.fullmatch(written.strip())
+    if joined is None:
+        return []
+    named = [constant_named(each, place, facts) for each in _items(joined["items"], _LITERAL[family])]
+    return [each for each in named if each is not None]
 
 
 def _regex_of(written: str) -> str | None:

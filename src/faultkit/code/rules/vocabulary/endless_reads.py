@@ -50,9 +50,19 @@ def _python(facts: Facts) -> Iterator[Call]:
             owner in held
             or any(each.name == owner and each.type.endswith("StreamReader") for each in scope.parameters)
             or (scope.short_name in served and owner in _first_parameter(scope))
+            or _is_given(owner, scope, held, facts)
         )
         if is_reader and not is_bounded_on_all_paths(call, facts):
             yield call
+
+
+def _is_given(name: str, scope: Scope, held: set[str], facts: Facts) -> bool:
+    """Return whether a function gets the reader of a connection from a caller."""
+    names = [each.name for each in scope.parameters if each.name not in ("self", "cls")]
+    given = [
+        each.argument(name, place=names.index(name)) for each in facts.callers_of(scope) if name in names
+    ]
+    return any(each is not None and each.value.text in held for each in given)
 
 
 def _served_in_python(facts: Facts) -> set[str]:

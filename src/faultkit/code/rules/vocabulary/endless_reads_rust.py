@@ -79,7 +79,23 @@ def _is_served(call: Call, facts: Facts) -> bool:
 def _is_socket(owner: str, scope: Scope, facts: Facts) -> bool:
     """Return whether an object is a socket of this text, or reads from one."""
     words = {*re.findall(r"\w+", owner.rpartition(".")[0])} - {"self", "mut", "new"}
-    return not words.isdisjoint(_sockets(scope, facts))
+    return not words.isdisjoint(_sockets(scope, facts)) or any(
+        _is_given(each, scope, facts) for each in words
+    )
+
+
+def _is_given(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a parameter of any type holds a socket of a caller: `next_line(&mut reader)`."""
+    names = [each.name for each in scope.parameters if each.name != "self"]
+    if name not in names:
+        return False
+    for caller in facts.callers_of(scope):
+        given, around = caller.argument(place=names.index(name)), facts.named_function_of(caller)
+        if given is None or around is None or around is scope:
+            continue
+        if not _sockets(around, facts).isdisjoint(re.findall(r"\w+", given.value.text)):
+            return True
+    return False
 
 
 @lru_cache(maxsize=64)

@@ -230,6 +230,8 @@ def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
         return None
     if _unknown_options(call, library) and not _spreads_without_timeout(call, facts):
         return None
+    if "javascript" in library.languages and _by_dispatcher(call, facts):
+        return None
     client = call.origin
     if client is not None:
         given = client.argument(*library.on_client) if library.on_client else None
@@ -386,7 +388,26 @@ def _java_timeout(call: Call, facts: Facts) -> bool | None:
         if not built:
             return None
         text = built[-1]
+    elif "newBuilder" not in text and (made := _MADE_BY.match(text)) is not None:
+        own = [facts.text(each.span) for each in facts.functions_named(made[1])]
+        return None if not own else any(".timeout(" in each for each in own)
     return ".timeout(" in text
+
+
+_MADE_BY = re.compile(r"(?:this\.)?(\w+)\(")
+_LIMITS_OF_AGENT = re.compile(r"headersTimeout|bodyTimeout")
+
+
+def _by_dispatcher(call: Call, facts: Facts) -> bool:
+    """Return whether a request of undici is given a dispatcher that has limits, or comes from elsewhere."""
+    given = call.argument("dispatcher")
+    if given is None:
+        return False
+    made = facts.assignments_to(given.value.text, call) if given.value.text.isidentifier() else ()
+    values = [each.value.text for each in made if each.value is not None] or [given.value.text]
+    return any(
+        not each.startswith("new ") or "(" not in each or _LIMITS_OF_AGENT.search(each) for each in values
+    )
 
 
 def _spring_timeout(call: Call, facts: Facts) -> bool | None:
