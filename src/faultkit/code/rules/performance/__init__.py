@@ -18,6 +18,7 @@ from faultkit.code.rules.performance import (
     lazy_relation,
     list_as_queue,
     list_membership,
+    loaded_each_time,
     lock_over_io,
     log_in_loop,
     missing_limit,
@@ -69,4 +70,5 @@ PERFORMANCE: tuple[Rule, ...] = (
     unbuffered_writes.RULE,
     deep_copy_in_loop.RULE,
     list_as_queue.RULE,
+    loaded_each_time.RULE,
 )

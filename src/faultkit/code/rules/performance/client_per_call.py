@@ -13,6 +13,7 @@ from faultkit.code.rules.vocabulary.client_factories import (
     is_kept_in_request,
     is_used_by_method,
     is_wrapped_result,
+    read_of_property,
     stored_factory_calls,
 )
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
@@ -194,6 +195,8 @@ def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | Non
     scope = facts.named_function_of(call)
     callers = stored_factory_calls(call, facts)
     if not callers:
+        if scope is not None and call.is_returned and (used := read_of_property(scope, facts)) is not None:
+            return None if _KEEPS.search(facts.text(scope.span)) else used
         if scope is None or not scope.name or scope.route is not None or not _is_result(call, scope, facts):
             return None
         if scope.decorators or _KEEPS.search(facts.text(scope.span)):

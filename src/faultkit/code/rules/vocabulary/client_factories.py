@@ -93,3 +93,23 @@ def is_wrapped_result(made: Call, scope: Scope, facts: Facts) -> bool:
             ):
                 return True
     return False
+
+
+_GETTER = re.compile(
+    r"(?:@\w+\s*)*(?:(?:public|private|protected|internal|static|override)\s+)*get\s*\w*\s*\("
+)
+
+
+def read_of_property(scope: Scope, facts: Facts) -> Call | None:
+    """Return a call on what a property returns, such as `self.client.get(url)`; None if it is no property."""
+    is_property = any(each.method == "property" for each in scope.decorators) or (
+        facts.language in ("javascript", "typescript", "tsx", "kotlin")
+        and _GETTER.match(facts.text(scope.span)) is not None
+    )
+    if not is_property:
+        return None
+    path = f"self.{scope.short_name}"
+    return next(
+        (each for each in facts.calls if f"{each.receiver_written}.".startswith(f"{path}.")),
+        None,
+    )

@@ -50,9 +50,31 @@ def request_scope_of(call: Call, facts: Facts) -> str:
 
 def is_made_per_request(owner: str, facts: Facts) -> bool:
     """Return whether a container makes objects of a class for each request or more often."""
+    if facts.language in _BASES and _has_short_base(owner, facts):
+        return True
     if facts.language == "csharp":
         return re.search(_REGISTERED.format(name=re.escape(owner)), facts.whole_text) is not None
     return owner in _classes(facts)
+
+
+_BASES = {
+    "csharp": frozenset(
+        (
+            "Controller", "ControllerBase", "ApiController", "Hub", "PageModel", "ViewComponent", "IConsumer",
+            "IHandleMessages", "IRequestHandler", "INotificationHandler", "IJob",
+        )
+    ),
+    "python": frozenset(("View", "APIView", "MethodView", "RequestHandler", "Resource", "HTTPEndpoint")),
+}  # fmt: skip
+"""Bases of classes whose objects serve one request or message, by the frameworks that call them."""
+_SINGLE = r"\b(?:Try)?Add(?:Keyed)?Singleton\s*<\s*(?:[\w.<>]+\s*,\s*)?(?:\w+\.)*{name}\s*>"
+
+
+def _has_short_base(owner: str, facts: Facts) -> bool:
+    bases = next((found for name, found in facts.classes.items() if name.rpartition(".")[2] == owner), ())
+    if not any(each.rpartition(".")[2].partition("<")[0] in _BASES[facts.language] for each in bases):
+        return False
+    return re.search(_SINGLE.format(name=re.escape(owner)), facts.whole_text) is None
 
 
 def _makes(scope: Scope, owner: str) -> bool:
