@@ -81,8 +81,25 @@ _METHOD = """
           client.read(request, metadata, (err, reply) => done(err, reply));
         }
         """
+_PROMISED = """
+        import * as grpc from "@grpc/grpc-js";
+        import { promisify } from "node:util";
+        import { RatesClient } from "./gen/rates";
+
+        export class Rates {
+          constructor(private readonly client: RatesClient) {
+            this.get = promisify(client.get.bind(client));
+          }
+
+          async rate(code: string) {
+            return await this.get({ code });
+          }
+        }
+        """
 
 CASES = [
+    bad(_RULE, "typescript", _PROMISED, 11),
+    good(_RULE, "typescript", _PROMISED.replace("{ code });", "{ code }, { deadline: soon() });")),
     bad(_RULE, "csharp", _OPTIONS, 8),
     good(_RULE, "csharp", _OPTIONS.replace("Caller()", "Caller(), deadline: Soon()")),
     good(_RULE, "csharp", _OPTIONS.replace("new CallOptions(headers: Caller())", "Options()")),

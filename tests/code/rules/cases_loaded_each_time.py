@@ -143,6 +143,19 @@ CASES = [
     good(_RULE, "python", _FLASK.replace("zones = json.load(file)", "zones = json.load(file)\n            with open(TMP, \"w\") as out:\n                json.dump(zones, out)")),
     bad(_RULE, "javascript", _EXPRESS, 4),
     good(_RULE, "javascript", _EXPRESS.replace("ZONES,", "req.query.file,")),
+    bad(_RULE, "go", """
+        package auth
+
+        import (
+            "net/http"
+            "github.com/coreos/go-oidc/v3/oidc"
+        )
+
+        func (a *Auth) User(w http.ResponseWriter, r *http.Request) {
+            provider, err := oidc.NewProvider(r.Context(), a.issuer)
+            a.answer(w, provider, err)
+        }
+        """, 9),
     bad("http-client-per-call", "python", _CLIENT, 6),
     good("http-client-per-call", "python", _CLIENT.replace("@property", "@cached_property")),
 ]  # fmt: skip

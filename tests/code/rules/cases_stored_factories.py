@@ -118,8 +118,20 @@ _MANY = """
                 for push in pushes:
                     http.post("/send", json=push).raise_for_status()
         """
+_CONTROLLER = """
+        class RatesController : ControllerBase {
+            private readonly HttpClient _http;
+
+            public RatesController() {
+                _http = new HttpClient { Timeout = Limit };
+            }
+        }
+        """
 
 CASES = [
+    bad(_RULE, "csharp", _CONTROLLER, 5),
+    good(_RULE, "csharp", _CONTROLLER.replace(" : ControllerBase", "")),
+    good(_RULE, "csharp", _CONTROLLER.replace("new HttpClient", "new HttpClient(Shared)")),
     bad(_RULE, "csharp", _CSHARP, 11),
     good(_RULE, "csharp", _CSHARP.replace("() => new", "new").replace("_connect();", "_connect;")),
     bad(_RULE, "kotlin", _KOTLIN, 8),

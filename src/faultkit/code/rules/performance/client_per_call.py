@@ -79,7 +79,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.is_decorator or _DERIVED.search(call.name):
             continue
         is_grpc = is_grpc_client(call, facts)
-        if is_grpc and (by := request_scope_of(call, facts)):
+        if (is_grpc or _is_client(call, facts)) and (by := request_scope_of(call, facts)):
             yield Hit(call.span, f"{call.written}() connects anew: {by}", LIKELY)
             continue
         if facts.function_of(call) is None:

@@ -166,9 +166,15 @@ def _is_answer(call: Call, facts: Facts) -> bool:
     return call.is_returned or any(each.is_returned for each in facts.calls_around(call))
 
 
+_CONTEXT = re.compile(
+    r"^(?:ctx|ct|cancellationToken|stoppingToken|context\.\w+\(\))$|\.(?:Context|UserContext)\(\)$"
+)
+
+
 def _is_same(call: Call, facts: Facts) -> bool:
     """Return whether a call is given the same each time, and so is the object that it is called on."""
-    return all(is_fixed(each.value.text[:400], call, facts) for each in call.arguments) and (
+    given = [each.value.text[:400] for each in call.arguments if not _CONTEXT.search(each.value.text)]
+    return all(is_fixed(each, call, facts) for each in given) and (
         not call.receiver_written.isidentifier()
         or call.origin is not None
         or is_fixed(call.receiver_written, call, facts)

@@ -243,6 +243,7 @@ def _node(facts: Facts) -> Iterator[Call]:
         return
     if b"deadline" not in facts.syntax.source and b"nterceptor" not in facts.syntax.source:
         yield from _with_metadata(facts)
+        yield from _promised(facts)
     for call in facts.calls:
         client = call.origin
         if client is None or not client.constructs or not call.positional:
@@ -257,6 +258,25 @@ def _node(facts: Facts) -> Iterator[Call]:
             and call.method not in ("on", "waitForReady")
         ):
             yield call
+
+
+_PROMISED = NamePattern(r"(?:^|[./~])\w*[a-z]Client\.[a-z]\w*$")
+
+
+def _promised(facts: Facts) -> Iterator[Call]:
+    """Yield calls of methods of a client that `promisify` made promises of, with a message alone."""
+    if not facts.calls_named("util.promisify"):
+        return
+    for call in facts.calls:
+        if call.origin is None and call.is_awaited and len(call.positional) == 1 and not call.spreads:
+            last = call.written.rpartition(".")[2]
+            # `this.get` holds the method `read` of a client, or is called like it.
+            is_promised = any(
+                each.call is not None and each.call.name == "util.promisify"
+                for each in facts.assignments_of(last, f"self.{last}")
+            )
+            if is_promised and _PROMISED.search(call.name):
+                yield call
 
 
 _OF_GRPC = NamePattern(r"@grpc/grpc-js\.Metadata$|^grpc\.Metadata$")

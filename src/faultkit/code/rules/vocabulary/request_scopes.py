@@ -36,7 +36,12 @@ def request_scope_of(call: Call, facts: Facts) -> str:
         for around in facts.calls_around(call):
             if around.method in _LIVES and (call.constructs or call.method[:1].isupper()):
                 return f"{around.method}() makes one {_LIVES[around.method]}"
-        return ""
+        scope = facts.function_of(call)
+        owner = _owner_of(call, scope, facts)
+        # What it is given may be shared: `new HttpClient(handler)`.
+        if not owner or (scope is not None and not _makes(scope, owner)) or call.positional:
+            return ""
+        return f"{owner} is made for each request" if is_made_per_request(owner, facts) else ""
     if facts.language not in ("java", "kotlin", "python", "javascript", "typescript"):
         return ""
     scope = facts.function_of(call)
