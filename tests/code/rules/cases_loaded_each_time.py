@@ -130,6 +130,7 @@ CASES = [
     bad(_RULE, "csharp", _SCOPED, 6),
     good(_RULE, "csharp", _SCOPED.replace("AddScoped", "AddSingleton")),
     bad(_RULE, "csharp", _CONSUMER, 7),
+    good(_RULE, "csharp", _CONSUMER.replace("public Coverage(IOptions<CoverageOptions> options)", "static Coverage()").replace("options.Value.", "Settings.")),
     good(_RULE, "csharp", _CONSUMER.replace(" : IConsumer<CoverageRequested>", "")),
     bad(_RULE, "go", _ECHO, 14),
     good(_RULE, "go", _ECHO.replace("func (g *Gate) country(ip net.IP)", "func NewCountry(g *Gate, ip net.IP)").replace("g.country(", "g.known(")),

@@ -131,6 +131,7 @@ _CONTROLLER = """
 CASES = [
     bad(_RULE, "csharp", _CONTROLLER, 5),
     good(_RULE, "csharp", _CONTROLLER.replace(" : ControllerBase", "")),
+    good(_RULE, "csharp", _CONTROLLER.replace("public Rates", "static Rates").replace("private", "private static")),
     good(_RULE, "csharp", _CONTROLLER.replace("new HttpClient", "new HttpClient(Shared)")),
     bad(_RULE, "csharp", _CSHARP, 11),
     good(_RULE, "csharp", _CSHARP.replace("() => new", "new").replace("_connect();", "_connect;")),

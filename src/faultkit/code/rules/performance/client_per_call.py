@@ -79,13 +79,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.is_decorator or _DERIVED.search(call.name):
             continue
         is_grpc = is_grpc_client(call, facts)
-        if (is_grpc or _is_client(call, facts)) and (by := request_scope_of(call, facts)):
+        is_client = is_grpc or _is_client(call, facts)
+        if is_client and (by := request_scope_of(call, facts)):
             yield Hit(call.span, f"{call.written}() connects anew: {by}", LIKELY)
             continue
         if facts.function_of(call) is None:
             continue
         often = is_grpc and facts.language not in ("python", "go")
-        if _is_client(call, facts) and (use := _use_of_factory(call, facts, often)) is not None:
+        if is_client and (use := _use_of_factory(call, facts, often)) is not None:
             user = facts.named_function_of(use)
             by = "" if user is None else f" of {user.short_name}()"
             what = f"{use.written}() makes a new client, by {call.written}(), for each call{by}"

@@ -108,7 +108,8 @@ def _how_often(call: Call, scope: Scope, loads: bool, facts: Facts) -> str:
     """Return when the function around a call runs, as a clause; empty if that is once or not known."""
     if makes_object(scope):
         owner = scope.owner.rpartition(".")[2]
-        is_short = is_made_per_request(owner, facts)
+        # A static constructor runs once.
+        is_short = is_made_per_request(owner, facts) and "static " not in facts.text(scope.head)
         return f"for each {owner}, which is made for each request or message" if is_short else ""
     if _keeps(call, scope, facts):
         return ""

@@ -41,6 +41,8 @@ def request_scope_of(call: Call, facts: Facts) -> str:
         # What it is given may be shared: `new HttpClient(handler)`.
         if not owner or (scope is not None and not _makes(scope, owner)) or call.positional:
             return ""
+        if scope is not None and "static " in facts.text(scope.head):
+            return ""
         return f"{owner} is made for each request" if is_made_per_request(owner, facts) else ""
     if facts.language not in ("java", "kotlin", "python", "javascript", "typescript"):
         return ""
