@@ -11,6 +11,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.applied_functions import Applied, given_functions
 from faultkit.code.rules.vocabulary.collaborators import is_store_call, is_store_lookup
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
+from faultkit.code.rules.vocabulary.item_functions import loop_of_closure, reads_by_methods
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
     RemoteCall,
@@ -80,9 +81,9 @@ _SHORT_LINES = 25
 
 def _check(facts: Facts) -> Iterator[Hit]:
     seen: set[Call] = set()
-    for remote in remote_calls(facts):
+    for remote in (*remote_calls(facts), *reads_by_methods(facts)):
         call = remote.call
-        loop = _loop(call, facts)
+        loop = _loop(call, facts) or _loop_of_closure(remote, facts)
         if loop is None or call in seen:
             continue
         seen.add(call)
@@ -203,22 +204,7 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     loop = around[-1]
     if not is_over_items(loop):
         return loop if _is_for_each_number(call, loop, facts) else None
-    # The page that a query is given is no list of pages: `orders.findOpen(page)`.
-    over = re.sub(r"\([^()]*\)", "()", loop.over) if facts.language in ("java", "kotlin") else loop.over
-    over = _ONE_PAGE.sub("", over)
-    if _LISTS_OF_GROUPS.search(over) or any(_GROUPS.search(name) for name in loop.targets):
-        return None
-    if (
-        is_in_steps(loop, facts)
-        or _FEW.search(_last_word(loop.over))
-        or "config" in loop.over.lower()
-        or _is_short_list(loop, facts)
-        or _is_channel(loop, facts)
-    ):
-        return None
-    if _ends_with_first(call, loop, facts) or _is_remembered(call, loop, facts):
-        return None
-    if not (loop.kind == "count" or uses_item(call, loop, facts)):
+    if not _asks_for_each(call, loop, facts):
         return None
     if is_over_data(loop, facts) or _is_loaded(loop, facts):
         return loop
@@ -233,6 +219,36 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     return loop if frequency_of(loop, facts) in ("request", "message") else None
 
 
+def _loop_of_closure(remote: RemoteCall, facts: Facts) -> Loop | None:
+    """Return the loop over the rows of a query that gives each of them to the closure around a read."""
+    if not remote.is_read or remote.kind != "database" or facts.loops_around(remote.call):
+        return None
+    loop = loop_of_closure(remote.call, facts)
+    if loop is None or not _is_loaded(loop, facts) or not _asks_for_each(remote.call, loop, facts):
+        return None
+    return loop
+
+
+def _asks_for_each(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether each item of a loop makes another call, and the items are no groups of rows."""
+    # The page that a query is given is no list of pages: `orders.findOpen(page)`.
+    over = re.sub(r"\([^()]*\)", "()", loop.over) if facts.language in ("java", "kotlin") else loop.over
+    over = _ONE_PAGE.sub("", over)
+    if _LISTS_OF_GROUPS.search(over) or any(_GROUPS.search(name) for name in loop.targets):
+        return False
+    if (
+        is_in_steps(loop, facts)
+        or _FEW.search(_last_word(loop.over))
+        or "config" in loop.over.lower()
+        or _is_short_list(loop, facts)
+        or _is_channel(loop, facts)
+    ):
+        return False
+    if _ends_with_first(call, loop, facts) or _is_remembered(call, loop, facts):
+        return False
+    return loop.kind == "count" or uses_item(call, loop, facts)
+
+
 def _is_loaded(loop: Loop, facts: Facts) -> bool:
     """Return whether the list comes from a query or a request itself: `rows = await db.list()`."""
     base = base_name(loop.over)
@@ -243,13 +259,27 @@ def _is_loaded(loop: Loop, facts: Facts) -> bool:
         return True
     if facts.language == "go" and base and _is_filled(base, loop, known, facts):
         return True
-    return bool(base) and any(
-        (each.call in known or {*chain_of(each.call)} & known)
-        or (each.call.is_awaited and _LISTS.search(each.call.method) is not None)
-        or is_store_call(each.call, facts)
-        for each in facts.assignments_to(base, loop)
-        if each.call is not None
-    )
+    return bool(base) and _is_of_rows(base, loop, known, facts)
+
+
+_MAPPED = frozenset(("map", "filter", "flatMap", "Select", "Where", "slice", "toSorted", "mapNotNull"))
+
+
+def _is_of_rows(name: str, loop: Loop, known: set[Call], facts: Facts, is_mapped: bool = False) -> bool:
+    """Return whether a variable holds what a query or a request returned, or that item by item."""
+    for each in facts.assignments_to(name, loop):
+        call = each.call
+        if call is None:
+            continue
+        if call in known or {*chain_of(call)} & known or is_store_call(call, facts):
+            return True
+        if call.is_awaited and _LISTS.search(call.method) is not None:
+            return True
+        root = call.written.partition(".")[0]
+        is_part = call.method in _MAPPED and not is_mapped and root.isidentifier() and root != name
+        if is_part and _is_of_rows(root, loop, known, facts, is_mapped=True):
+            return True
+    return False
 
 
 _COUNTED = re.compile(r"<\s*(\w+)\.(?:length|size\(\)|Count|len\(\))|\blen\((\w+)\)")
@@ -266,7 +296,10 @@ def _is_filled(base: str, loop: Loop, known: set[Call], facts: Facts) -> bool:
     if any(
         argument.value.text == f"&{base}"
         for call in facts.within(facts.calls, before)
-        if call in known or call.method in ("Find", "Select", "SelectContext", "Scan", "StructScan")
+        if call in known
+        or call.method in ("Find", "Select", "SelectContext", "Scan", "StructScan")
+        # `db.NewSelect().Model(&rows).Scan(ctx)`
+        or (call.method == "Model" and any(call in chain_of(each) for each in known))
         for argument in call.arguments
     ):
         return True

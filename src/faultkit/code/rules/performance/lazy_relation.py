@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Loop
+from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.applied_functions import applied_functions
+from faultkit.code.rules.vocabulary.applied_functions import (
+    applied_functions,
+    given_lists,
+    given_to_callers,
+    wrapped_items,
+)
 from faultkit.code.rules.vocabulary.data_sizes import base_name
 from faultkit.code.rules.vocabulary.declared_relations import declared_relations
 from faultkit.code.rules.vocabulary.entity_rows import (
@@ -46,7 +52,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _collected(facts)
     seen = set[Span]()
     for loop in (*facts.loops, *_through_functions(facts)):
-        if not loop.targets or not re.fullmatch(r"(const |let )?\w+", loop.targets[0]):
+        if not loop.targets or not re.fullmatch(r"(const |let )?(self\.)?\w+", loop.targets[0]):
             continue
         item = loop.targets[0].rpartition(" ")[2]
         told: set[str] = set()
@@ -77,6 +83,9 @@ def _through_functions(facts: Facts) -> Iterator[Loop]:
         if facts.text(each.scope.body).count("\n") > _SHORT_LINES:
             continue  # A piece of work, beside which a query counts little.
         yield Loop("each", each.at.span, each.scope.body, each.at.line, each.over, (each.item,))
+    for call, over, field, scope in wrapped_items(facts):
+        if facts.text(scope.body).count("\n") <= _SHORT_LINES:
+            yield Loop("each", call.span, scope.body, call.line, over, (f"self.{field}",))
     table = declared_relations(facts)
     for call in facts.calls_of_method("map", "flatMap", "mapNotNull") if table else ():
         # Methods of an entity by reference, `Order::toView`, and functions of Python, `map(view, orders)`.
@@ -101,7 +110,7 @@ def _source(loop: Loop, facts: Facts) -> str:
         made = [facts.text(each.body) for each in facts.functions_named("get_queryset")]
         if made:
             return " ".join(made)
-    if "get_queryset(" in loop.over or "object_list" in loop.over:
+    if "get_queryset(" in loop.over or ("object_list" in loop.over and not base_name(loop.over)):
         # The query of a view of Django is a field of its class.
         return " ".join(
             each.value.text
@@ -110,6 +119,10 @@ def _source(loop: Loop, facts: Facts) -> str:
         )
     base = base_name(loop.over)
     source = _values(base, loop, facts) if base else loop.over
+    if base and not source:
+        # A parameter: callers in this text have the query.
+        given = given_to_callers(base, loop, facts)
+        source = " ".join(_values(name, call, facts) for call, name in given)
     # `session.scalars(statement)`, or a function of this text that asks.
     named = " ".join(_values(name, loop, facts) for name in _STATEMENT.findall(source))
     for _ in range(_PAGE_LEVELS):
@@ -127,9 +140,16 @@ def _source(loop: Loop, facts: Facts) -> str:
     return " ".join((source, named, *inside[:2]))
 
 
-def _values(name: str, loop: Loop, facts: Facts) -> str:
-    given = [each.value.text for each in facts.assignments_to(name, loop) if each.value is not None]
+def _values(name: str, place: Placed, facts: Facts) -> str:
+    given = [each.value.text for each in facts.assignments_to(name, place) if each.value is not None]
     return " ".join(given)
+
+
+def _parts_of(written: str, item: str) -> list[str]:
+    """Return the parts of a path whose first is the item, also if that is a field: `self.loan`."""
+    if not written.startswith(f"{item}."):
+        return []
+    return [item, *written[len(item) + 1 :].split(".")]
 
 
 _PAGE_LEVELS = 2
@@ -164,8 +184,8 @@ def _django(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found
         if joined is not None and fetched is not None and relation not in joined | fetched:
             yield span, f"{item}.{relation}", LIKELY
     for call in facts.within(facts.calls, loop.body):
-        parts = call.written.split(".")
-        if len(parts) != 3 or parts[0] != item or parts[2] not in _MANAGER_CALLS or _PLAIN.search(parts[1]):
+        parts = _parts_of(call.written, item)
+        if len(parts) != 3 or parts[2] not in _MANAGER_CALLS or _PLAIN.search(parts[1]):
             continue
         # `.filter(…)` asks again even if all were loaded before; `text.count("x")` is no query.
         is_query = any(each.name for each in call.arguments) or not call.arguments
@@ -192,8 +212,8 @@ def _members(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
     read = [(each.span, each.written) for each in facts.within(facts.accesses, loop.body)]
     read += [(each.span, each.written) for each in facts.within(facts.calls, loop.body)]
     for span, written in sorted(read):
-        parts = written.split(".")
-        if len(parts) < 3 or parts[0] != item or _PLAIN.search(parts[1]) or "(" in parts[1]:
+        parts = _parts_of(written, item)
+        if len(parts) < 3 or _PLAIN.search(parts[1]) or "(" in parts[1]:
             continue
         if _FIELDS.match(parts[2]):
             yield span, parts[1]
@@ -228,6 +248,7 @@ _ALL_FETCHED = re.compile(
     rf"{LOADED_OTHERWISE}|FetchType\.EAGER|projection|EntityGraph\(\s*[\"\w]+\s*\)|EntityGraph\(\s*value",
     re.IGNORECASE,
 )
+_RESULTS = re.compile(r"\.getResult(List|Stream)\(")
 _READ = frozenset(("size", "stream", "isEmpty", "forEach", "iterator", "get", "contains"))
 _GETTER = re.compile(r"get([A-Z]\w*)")
 _SHOWN = re.compile(
@@ -243,7 +264,7 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
     made = [each.call for each in facts.assignments_to(base, loop) if each.call is not None] if base else []
     made += [] if base else facts.within(facts.calls, loop.head)
     names = " ".join(f"{each.name}(" for each in made)
-    if not (_REPOSITORY.search(f"{source} {names}") or ".getResultList(" in source):
+    if not (_REPOSITORY.search(f"{source} {names}") or _RESULTS.search(f"{source} {loop.over}")):
         return
     fetched = _fetched(facts)
     if fetched is None:
@@ -252,9 +273,12 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
         found = re.fullmatch(rf"{item}\.get([A-Z]\w*s)\(\)(\.stream\(\))?", inner.over)
         if found and inner.kind == "each" and found[1].lower() not in fetched:
             yield inner.head, f"{item}.get{found[1]}()", POSSIBLE
+    for call, relation in given_lists(item, loop.body, facts):
+        if relation.lower() not in fetched:
+            yield call.span, f"{item}.get{relation}()", POSSIBLE
     for call in facts.within(facts.calls, loop.body):
-        parts = call.written.split(".")
-        if len(parts) < 3 or parts[0] != item or not (getter := _GETTER.fullmatch(parts[1])):
+        parts = _parts_of(call.written, item)
+        if len(parts) < 3 or not (getter := _GETTER.fullmatch(parts[1])):
             continue
         is_list = getter[1].endswith("s") and parts[2] in _READ
         is_one = not getter[1].endswith("s") and _SHOWN.fullmatch(parts[2]) is not None
@@ -289,11 +313,20 @@ _EF_ENDS = re.compile(r"\.(ToListAsync|ToList|ToArrayAsync|AsAsyncEnumerable|ToA
 _EF_LOADED = re.compile(rf"\.(Include|ThenInclude|{EF_PROJECTS})\b|AutoInclude")
 
 
+_EXPOSED_ROWS = re.compile(r"(?<![\w.])[A-Z][a-z]\w*\.(find|all|wrapRows)(\(\)\.\w+)*\(")
+_EXPOSED_LOADED = re.compile(r"\.(with|load)\(|eager")
+
+
 def _kotlin(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
     made = " ".join(f"{each.name}(" for each in facts.within(facts.calls, loop.span))
     base = base_name(loop.over)
     given = [each.call for each in facts.assignments_to(base, loop) if each.call is not None] if base else []
     names = " ".join(f"{each.name}(" for each in given)
+    if facts.imports_any("org.jetbrains.exposed") and _EXPOSED_ROWS.search(f"{names} {made}"):
+        # Rows of a DAO; `with(Order::customer)` loads the relation for all of them.
+        if not _EXPOSED_LOADED.search(f"{source} {facts.text(loop.span)}"):
+            yield from ((span, f"{item}.{each}", POSSIBLE) for span, each in _parts(loop, item, facts))
+        return
     if not facts.imports_any(*_JPA) or not _REPOSITORY.search(f"{source} {names} {made}"):
         return
     fetched = _fetched(facts)
@@ -319,8 +352,8 @@ def _parts(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
     read = [(each.span, each.written) for each in facts.within(facts.accesses, loop.body)]
     read += [(each.span, each.written) for each in facts.within(facts.calls, loop.body)]
     for span, written in sorted(read):
-        parts = re.sub(r"\(\)|[?!]", "", written).split(".")
-        if len(parts) < 3 or parts[0] != item or _PLAIN.search(parts[1]) or _VALUES.search(parts[1]):
+        parts = _parts_of(re.sub(r"\(\)|[?!]", "", written), item)
+        if len(parts) < 3 or _PLAIN.search(parts[1]) or _VALUES.search(parts[1]):
             continue
         is_list = parts[1].endswith("s") and parts[2] in _READ_OF_MANY
         is_one = not parts[1].endswith("s") and _READ_OF_ONE.match(parts[2]) is not None
@@ -352,12 +385,17 @@ _FINDS = re.compile(r"\.(findAll|findAndCountAll|find|findMany|getMany)\(")
 _GETS = re.compile(r"(get|count)([A-Z]\w*)|populate|\$relatedQuery|loadRelation|load")
 
 
+def _is_waited_for(call: Call, facts: Facts) -> bool:
+    """Return whether a call is awaited, itself or among others of `Promise.all([…])`."""
+    return call.is_awaited or any(each.name.startswith("Promise.all") for each in facts.calls_around(call))
+
+
 def _javascript(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
     if not _FINDS.search(source) or re.search(r"\.find\(\s*\(?\w*\)?\s*=>", source):
         return
     for call in facts.within(facts.calls, loop.body):
         found = _GETS.fullmatch(call.method)
-        if found is None or not call.is_awaited or call.receiver_written != item:
+        if found is None or call.receiver_written != item or not _is_waited_for(call, facts):
             continue
         if found[2] is None or not call.positional or call.positional[0].value.shape == "object":
             yield call.span, f"{item}.{call.method}()", LIKELY

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.remote_calls import chain_of
 
 _APPLIES = frozenset(
@@ -17,7 +19,7 @@ _APPLIES = frozenset(
         "ConvertAll", "filter_map", "flat_map", "for_each",
     )
 )  # fmt: skip
-_LISTS = frozenset(("stream", "parallelStream", "iter", "into_iter", "iter_mut", "of"))
+_LISTS = frozenset(("stream", "parallelStream", "iter", "into_iter", "iter_mut", "of", "getResultStream"))
 _ONE = re.compile(r"\.(findById|findOne\w*|getById|getOne|findFirst\w*|findUnique\w*|find\w*OrNull)\(\)$")
 _NAMED = re.compile(r"(?:(?:this|self|Self|[A-Z]\w*)?(?:::|\.))?(\w+)")
 """A function that is given by its name: `toView`, `this::toView`, `View.of`."""
@@ -77,6 +79,12 @@ def _by_name(facts: Facts) -> dict[str, list[Scope]]:
     for scope in facts.scopes:
         if scope.name and _parameters(scope):
             found.setdefault(scope.short_name, []).append(scope)
+    # A function that a field holds: `private static final Function<Order, View> TO_VIEW = order -> …` (Java).
+    for each in facts.assignments if facts.language == "java" else ():
+        value = each.value
+        held = facts.function_at(value.span) if value is not None and value.shape == "function" else None
+        if held is not None and _parameters(held):
+            found.setdefault(each.targets[0].rpartition(".")[2], []).append(held)
     return found
 
 
@@ -110,3 +118,63 @@ def _parameters(scope: Scope) -> list[str]:
 def _list(call: Call, facts: Facts) -> str:
     """Return the list of `rows.stream().map(f)`, without what makes a stream of it."""
     return _STREAM.sub("", facts.text(call.callee).rpartition(".")[0])
+
+
+def wrapped_items(facts: Facts) -> Iterator[tuple[Call, str, str, Scope]]:
+    """Yield methods of objects that are made for each item of a list: `LoanView(loan).to_dict()`.
+
+    With each come the call that makes the object, the list, and the field that holds the item."""
+    for loop in facts.loops if facts.classes else ():
+        items = {name.rpartition(" ")[2] for name in loop.targets}
+        for call in facts.within(facts.calls, loop.body):
+            if not call.constructs or call.method not in facts.classes:
+                continue
+            place = next((at for at, each in enumerate(call.positional) if each.value.text in items), None)
+            if place is None:
+                continue
+            for field in _fields_for(call.method, place, facts):
+                for scope in facts.scopes:
+                    if scope.owner == call.method and scope.is_method and scope.short_name not in _MAKERS:
+                        yield call, loop.over, field, scope
+
+
+_MAKERS = ("__init__", "constructor")
+
+
+def _fields_for(owner: str, place: int, facts: Facts) -> Iterator[str]:
+    """Yield the fields that hold what a constructor is given at a place."""
+    for scope in facts.functions_named(*_MAKERS, owner):
+        names = _parameters(scope)
+        if scope.owner != owner or place >= len(names):
+            continue
+        for each in facts.own(facts.assignments, scope):
+            target = each.targets[0]
+            if each.value is not None and each.value.text == names[place] and target.startswith("self."):
+                yield target[5:]
+
+
+def given_to_callers(name: str, place: Placed, facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield the variables that callers in this text give to a function for one of its parameters."""
+    scope = facts.named_function_of(place)
+    names = [] if scope is None else _parameters(scope)
+    for call in facts.callers_of(scope) if scope is not None and name in names else ():
+        at = names.index(name)
+        if at < len(call.positional) and (given := call.positional[at].value.text).isidentifier():
+            yield call, given
+
+
+_COLLECTION = re.compile(r"(^|\.)(Collection|List|Set|Iterable|Map)$")
+
+
+def given_lists(item: str, body: Span, facts: Facts) -> Iterator[tuple[Call, str]]:
+    """Yield getters of an item whose list is given to a function of this text: `names(order.getLines())`
+    (Java)."""
+    getter = re.compile(rf"{re.escape(item)}\.get([A-Z]\w*)")
+    for call in facts.within(facts.calls, body):
+        for at, argument in enumerate(call.positional):
+            found = getter.fullmatch(argument.value.text.removesuffix("()"))
+            if found is None or argument.value.shape != "call":
+                continue
+            for scope in facts.functions_named(call.method):
+                if at < len(scope.parameters) and _COLLECTION.search(scope.parameters[at].type):
+                    yield call, found[1]

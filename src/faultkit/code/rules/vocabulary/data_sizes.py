@@ -75,7 +75,9 @@ def last_word(over: str) -> str:
 def base_name(over: str) -> str:
     """Return the variable of a list: of `list(found.rows)` found; empty if it is none."""
     bare = _FUNCTIONS.sub("", _WRAPPERS.sub("", over)).rstrip(")")
-    found = re.fullmatch(r"(\w+)(\.(rows|models|data|items|results|Items|body))*", bare.strip())
+    found = re.fullmatch(
+        r"(?:&(?:mut )?)?(\w+)(\.(rows|models|data|items|results|Items|body|object_list))*", bare.strip()
+    )
     return "" if found is None else found[1]
 
 
