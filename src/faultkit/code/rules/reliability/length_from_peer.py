@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.stores import bound_names
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _READ = {
@@ -86,26 +87,78 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = "as much memory is taken as the other side names, whatever that is"
             yield Hit(facts.syntax.place_of(found, scope.body.start), what, LIKELY)
         for found in read.finditer(body):
-            yield from _taken(found, body, scope, language, facts)
+            shown = next(each for each in found.groups() if each)
+            yield from _taken(shown, found.start(), found.end(), scope, facts)
+        if _gives_length(scope, body, facts):
+            for call in facts.callers_of(scope):
+                yield from _taken_by_caller(call, scope, facts)
 
 
-def _taken(found: re.Match[str], body: str, scope: Scope, language: str, facts: Facts) -> Iterator[Hit]:
-    """Yield the first place that takes as much memory as was read, without a comparison in between."""
-    shown = next(each for each in found.groups() if each)
+_VALUE = {
+    "rust": r"\b(?:read|get)_u(?:32|64)(?:_le)?\(|u(?:32|64)::from_[bln]e_bytes\(",
+    "go": r"binary\.(?:BigEndian|LittleEndian)\.Uint(?:32|64)\(",
+    "java": r"\b(?:readInt|getInt|readLong|readUnsignedInt)\(\s*\)",
+    "kotlin": r"\b(?:readInt|getInt|readLong)\(\s*\)",
+    "csharp": r"\bReadU?Int32\(\s*\)|BinaryPrimitives\.ReadU?Int32\w+\(|BitConverter\.ToU?Int32\("
+    r"|NetworkToHostOrder\(",
+    "python": r"struct\.unpack(?:_from)?\(\s*[\"'][!<>=@]?[IQLN]|int\.from_bytes\(",
+    "javascript": r"\.(?:read(?:UInt32|BigUInt64|Int32)[BL]E|getUint32)\(",
+}
+"""A number of four or eight bytes that is read, as an expression."""
+_LONGEST = 600
+"""Characters of a function that reads a length and does nothing else."""
+_COMPARES = re.compile(r"[^-=<>][<>]=?\s*(?!=)[\w(]|\bmin\(|\.min\(|contains\(")
+
+
+def _gives_length(scope: Scope, body: str, facts: Facts) -> bool:
+    """Return whether a function returns a number that the other side sent, and looks at it with nothing."""
+    if len(body) > _LONGEST or not scope.name:
+        return False
+    value = re.compile(_VALUE[facts.syntax.language.family])
+    if facts.language == "rust":
+        # The last expression, also in an arm: `Ok(()) => Ok(Some(u32::from_be_bytes(raw) as usize))`.
+        given = [line for line in body.splitlines() if re.match(r"[^=;]*(?:=>\s*[^;]*)?$", line)]
+    else:
+        given = [step.text for step in facts.within(facts.steps, scope.body) if step.kind == "return"]
+        given += [] if body.lstrip().startswith("{") else [body]
+    bare = re.sub(r"[-=]>|::<[^<>]*>|\b[A-Z]\w*<[^<>]*>", "", body)
+    return any(map(value.search, given)) and _COMPARES.search(bare) is None
+
+
+def _taken_by_caller(call: Call, reader: Scope, facts: Facts) -> Iterator[Hit]:
+    scope = facts.named_function_of(call)
+    if scope is None or scope is reader:
+        return
+    for each in facts.within(facts.assignments, scope.body):
+        if (
+            each.value is not None
+            and is_within(call.span, each.value.span)
+            and len(each.value.text) < _LONGEST
+        ):
+            name = next((one for one in bound_names(each) if one not in ("err", "ok", "_", "Some", "Ok")), "")
+            if name:
+                text = facts.text(Span(scope.body.start, each.span.end))
+                start = len(facts.text(Span(scope.body.start, each.span.start)))
+                yield from _taken(name, start, len(text), scope, facts)
+
+
+def _taken(shown: str, begins: int, ends: int, scope: Scope, facts: Facts) -> Iterator[Hit]:
+    """Yield the first place that takes as much memory as was read, without a comparison in between.
+
+    `begins` and `ends` are the places of the read in the body of the function."""
+    body, language = facts.text(scope.body), facts.syntax.language.family
     name = re.escape(shown)
-    taken = re.compile(_TAKES[language].format(*[name] * _TAKES[language].count("{}"))).search(
-        body, found.end()
-    )
+    taken = re.compile(_TAKES[language].format(*[name] * _TAKES[language].count("{}"))).search(body, ends)
     if taken is None:
         return
-    between = body[found.end() : taken.start()]
+    between = body[ends : taken.start()]
     # A limit may also be a function that checks it, or the smaller of two.
     if re.search(
         rf"\b{name}\b[^;\n]{{0,40}}[<>]|[<>]=?\s*(?:int\()?{name}\b|\bmin\(|\w\({name}\b|\.min\(|contains\(&?{name}\b",
         between,
     ):
         return
-    start = scope.body.start + len(body[: found.start()].encode())
+    start = scope.body.start + len(body[:begins].encode())
     end = scope.body.start + len(body[: taken.end()].encode())
     yield Hit(
         Span(start, end), f"{shown} comes from the other side, and as much memory is taken for it", LIKELY

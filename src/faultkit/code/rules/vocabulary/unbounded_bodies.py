@@ -75,7 +75,28 @@ def _python(call: Call, facts: Facts) -> bool:
     if call.method == "get_data":
         # A server of WSGI reads no body whose length is not declared.
         return _LIMITS.search(facts.whole_text) is None
-    return not _has_limit(call, facts)
+    return not has_limit(_without_late_limits(facts.whole_text))
+
+
+_LATE = re.compile(r"[^\n]*\b(?:len\(|\w*size\b|nbytes\b)[^\n]*[<>][^\n]*")
+_CONSTANT = re.compile(r"\b[A-Z][A-Z0-9_]{3,}\b")
+
+
+def _without_late_limits(text: str) -> str:
+    """Return a text without what looks at the size of a body that has been read (Python)."""
+    late = [line for line in _LATE.findall(text) if not _DECLARED.match(line)]
+    if not late:
+        return text
+    for name in {name for line in late for name in _CONSTANT.findall(line)}:
+        text = re.sub(rf"\b{name}\b", "", text)
+    return _TOO_LARGE.sub("", _REFUSED_TEXT.sub("", _LATE.sub(_declared_only, text)))
+
+
+_REFUSED_TEXT = re.compile(r"[^\n]*\b(?:raise|detail|abort)\b[^\n]*")
+
+
+def _declared_only(found: re.Match[str]) -> str:
+    return found[0] if _DECLARED.match(found[0]) else ""
 
 
 def _javascript(call: Call, facts: Facts) -> bool:
@@ -112,11 +133,21 @@ _UNLIMITED = (
     r"(?:Infinity|Number\.(?:MAX_SAFE_INTEGER|MAX_VALUE|POSITIVE_INFINITY)|null|None|usize::MAX|u64::MAX|long\.MaxValue"
     r"|int\.MaxValue|Long\.MAX_VALUE|Int(?:eger)?\.MAX_VALUE|math\.MaxInt(?:32|64)?|-1L?|float\(['\"]inf['\"]\)|math\.inf)"
 )
-_REMOVED = TextPattern(
-    r"\b(?:bodyLimit|BodyLimit|MaxRequestBodySize|MultipartBodyLengthLimit|client_max_size|max_request_size|maxRequestBodySize"
+_LIMIT_NAMES = (
+    r"(?:bodyLimit|BodyLimit|MaxRequestBodySize|MultipartBodyLengthLimit|client_max_size|max_request_size|maxRequestBodySize"
     r"|max_body_size|MAX_CONTENT_LENGTH|DATA_UPLOAD_MAX_MEMORY_SIZE|maxInMemorySize|MaxMultipartMemory|maxHttpBufferSize"
-    rf"|maxPayload)['\"\]]*\s*[:=(]\s*{_UNLIMITED}\b"
-    r"|\b(?:PayloadConfig::new|DefaultBodyLimit::max|JsonConfig::default\(\)\.limit)\(\s*usize::MAX"
+    r"|maxPayload|maxRequestSize|maxRequestLength|MaxReceiveMessageSize|maxInboundMessageSize|MaxRecvMsgSize"
+    r"|max_(?:de|en)coding_message_size|max_frame_size|max_message_size|maxMessageSize|maxFrameSize|maxContentLength"
+    r"|setBodyLimit|setMax(?:Content|Post|Form\w*|Body)\w*Size|maxPostSize)"
+)
+_LIMITERS = (
+    r"(?:HttpObjectAggregator|StompSubframeAggregator|WebSocketFrameAggregator|LengthFieldBasedFrameDecoder"
+    r"|LineBasedFrameDecoder|DelimiterBasedFrameDecoder|JsonObjectDecoder|PayloadConfig::new|DefaultBodyLimit::max"
+    r"|JsonConfig::default\(\)\.limit|RequestBodyLimitLayer::new|Limited::new)"
+)
+"""Makers of what takes bodies or frames up to a size, their first argument."""
+_REMOVED = TextPattern(
+    rf"\b{_LIMIT_NAMES}['\"\]]*\s*[:=(]\s*{_UNLIMITED}\b|\b{_LIMITERS}\(\s*(?:[\w.]+,\s*)?{_UNLIMITED}\b"
 )
 _REMOVED_WORDS = (b"limit", b"size", b"max")
 
@@ -125,8 +156,30 @@ def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield settings that take the limit of bodies away."""
     if not facts.syntax.has_any(*_REMOVED_WORDS):
         return
-    for found in _REMOVED.finditer(facts.whole_text):
+    text = facts.whole_text
+    places = [*_REMOVED.finditer(text)]
+    if _MAY_REMOVE.search(text) and (constants := _unlimited_constants(facts)):
+        name = rf"(?:\w+\.)?(?:{'|'.join(constants)})\b"
+        places += re.finditer(
+            rf"\b{_LIMIT_NAMES}['\"\]]*\s*[:=(]\s*{name}|\b{_LIMITERS}\(\s*(?:[\w.]+,\s*)?{name}", text
+        )
+    for found in places:
         yield facts.syntax.place_of(found), "this takes away the limit of the size of bodies"
+
+
+_MAY_REMOVE = TextPattern(rf"\b(?:{_LIMIT_NAMES}|{_LIMITERS})")
+_IS_UNLIMITED = re.compile(_UNLIMITED)
+
+
+def _unlimited_constants(facts: Facts) -> list[str]:
+    """Return names of constants of a text that are the largest number there is."""
+    return [
+        name
+        for each in facts.assignments
+        if each.scope is None and each.value is not None and _IS_UNLIMITED.fullmatch(each.value.text)
+        for target in each.targets
+        if (name := target.rpartition(".")[2]).isidentifier() and name.isupper()
+    ]
 
 
 _PARSERS = NamePattern(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
@@ -138,21 +191,24 @@ def _rust(call: Call, facts: Facts) -> bool:
         return not re.search(r"RequestBodyLimit|DefaultBodyLimit::max", facts.whole_text)
     if call.method == "to_bytes" and ".collect()" in call.name:
         return _is_whole_of_request(call, facts)
+    if call.method == "collect" and not call.arguments and call.origin is None:
+        # `timeout(limit, body.collect()).await`
+        return call.is_argument and _is_whole_of_request(call, facts, only_body=True)
     if not _RUST_ALL.match(call.name):
         return False
     second = call.argument(place=1)
     return second is None or second.value.text == "usize::MAX"
 
 
-def _is_whole_of_request(call: Call, facts: Facts) -> bool:
+def _is_whole_of_request(call: Call, facts: Facts, *, only_body: bool = False) -> bool:
     """Return whether `request.into_body().collect().await?.to_bytes()` has no limit (hyper)."""
     scope = facts.named_function_of(call)
     if scope is None or re.search(r"\bLimited\b|RequestBodyLimit", facts.whole_text):
         return False
     head = re.match(r"\w+", facts.text(call.span))
+    types = r"(Incoming|Body)$" if only_body else r"(Request|Incoming|Body)$"
     return head is not None and any(
-        each.name.removeprefix("mut ") == head[0] and re.search(r"(Request|Incoming|Body)$", each.type)
-        for each in scope.parameters
+        each.name.removeprefix("mut ") == head[0] and re.search(types, each.type) for each in scope.parameters
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -51,11 +52,13 @@ _SERVES = TextPattern(
 _LIMITED = re.compile(
     r"max_length|maxOutputLength|readNBytes|\.take\(|Limit(ed)?Reader|CopyN\(|limit|max_?(size|bytes|len|unpacked|output)"
     r"|MAX_(UN|INFLATED|OUT|DEC|EXP|RAW|PLAIN|CONTENT)\w*|MaxUnpacked\w*|MaxDec\w*|file_size|infolist|uncompressed"
-    r"|\.Length\s*>|getSize\(\)|\.size\(\)\s*>|total\s*>|\.length\s*>|decompressobj|BoundedInputStream|unconsumed_tail",
+    r"|\.Length\s*>|getSize\(\)|\.size\(\)\s*>|total\s*>|\.length\s*>|BoundedInputStream|unconsumed_tail",
     re.IGNORECASE,
 )
 _TYPES = re.compile(
-    r"(^|[./])(Http(Servlet)?Request|Request|MultipartFile|IFormFile|UploadFile|IncomingMessage)$"
+    r"(^|[./])(Http(Servlet)?Request|Request|MultipartFile|IFormFile|UploadFile|IncomingMessage|HttpContext|HttpExchange"
+    r"|ServerRequest|ServerWebExchange|RoutingContext|ApplicationCall|FastifyRequest|NextRequest|HttpRequestData"
+    r"|ContainerRequestContext)$|(gin|echo|fiber)(/v\d+)?\.(Context|Ctx)$"
 )
 _APPLIES = frozenset(("use", "let", "run", "also", "apply", "with"))
 _LEVELS = 2
@@ -68,7 +71,42 @@ def unpacks_any_size(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call) or facts.function_of(call)
     if scope is None or not _is_fed(call, scope, facts):
         return False
-    return _LIMITED.search(_without_packed_limits(facts.text(scope.body), scope)) is None
+    texts = _texts_of(call, facts)
+    if _is_archive(call, texts) or facts.loops_around(call):
+        # The sizes of its members, or of the parts before, may be looked at first.
+        text = _without_packed_limits(facts.text(scope.body), scope)
+        return _LIMITED.search(text) is None and not re.search(r"\blen\([^\n]*>", text)
+    # A stream is limited by what is around it; what looks at its result comes too late.
+    packed = _PACKED.get(facts.syntax.language.family)
+    return not any(_LIMITED.search(_without_inner(text, packed)) for text in texts)
+
+
+_ARCHIVE = re.compile(
+    r"zip_?file|ZipArchive|tar_?file|TarArchive|by_index|extractall|\.Open\(\)|infolist", re.IGNORECASE
+)
+
+
+def _is_archive(call: Call, texts: list[str]) -> bool:
+    return call.method == "extractall" or any(_ARCHIVE.search(text) for text in texts)
+
+
+def _texts_of(call: Call, facts: Facts) -> list[str]:
+    """Return a call, and what its object and its arguments are made of."""
+    found = [facts.text(call.span), *_sources(call, facts)]
+    for argument in call.positional[:2]:
+        made = facts.assignments_to(argument.value.text.lstrip("&"), call)
+        found += [each.value.text for each in made if each.value is not None and each.scope is not None]
+    return found
+
+
+def _without_inner(text: str, packed: re.Pattern[str] | None) -> str:
+    """Return the text of a reader without what its decoder is given: a limit there is of the packed size."""
+    found = None if packed is None else packed.search(text)
+    if found is None:
+        return text
+    opening = text.find("(", found.end() - 1)
+    end = end_of_bracket(text, opening + 1, ")") if opening >= 0 else None
+    return text[: found.start()] if end is None else f"{text[: found.start()]}{text[end + 1 :]}"
 
 
 def _without_packed_limits(body: str, scope: Scope) -> str:
@@ -84,7 +122,7 @@ def _without_packed_limits(body: str, scope: Scope) -> str:
 def _is_whole(call: Call, facts: Facts) -> bool:
     """Return whether a call takes all of an unpacked content."""
     language = facts.language
-    if _UNPACKS.match(call.name) or _is_promised(call, facts):
+    if _UNPACKS.match(call.name) or _is_promised(call, facts) or _is_by_object(call, facts):
         return not call.has("maxOutputLength", "max_length", "max_output_size")
     if call.method == "extractall" and language == "python":
         return True
@@ -115,6 +153,16 @@ def _is_whole(call: Call, facts: Facts) -> bool:
     if language == "python" and call.method != "read":
         return False
     return any(packed.search(text) for text in _sources(call, facts))
+
+
+_OBJECTS = re.compile(r"\b(decompressobj|Decompressor|LZMADecompressor|BZ2Decompressor|ZstdDecompressor)\(")
+
+
+def _is_by_object(call: Call, facts: Facts) -> bool:
+    """Return whether an object unpacks all that it is given: `zlib.decompressobj().decompress(raw)`."""
+    if facts.language != "python" or call.method != "decompress" or len(call.arguments) != 1:
+        return False
+    return any(_OBJECTS.search(text) for text in _sources(call, facts))
 
 
 def _is_promised(call: Call, facts: Facts) -> bool:
