@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop, is_within
+from faultkit.code.facts import Call, Facts, Loop, Place, is_within
 from faultkit.code.facts.build import is_logging
-from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.concurrency_limits import (
     ALL_PARTS,
     goes_through_parts,
+    has_strong_limit,
     is_limited,
     limits_for_one,
     unlimited_operators,
 )
+from faultkit.code.rules.vocabulary.few_items import are_few, is_few, iterated
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _ALL = (
     "asyncio.gather",
@@ -55,6 +57,8 @@ _STARTS = (
     "tokio.task.spawn",
     "tokio.task.JoinSet.new().spawn",
     "tokio.task.JoinSet.spawn",
+    "tokio_util.task.TaskTracker.new().spawn",
+    "tokio_util.task.TaskTracker.spawn",
     "futures.stream.FuturesUnordered.push",
     "actix_web.rt.spawn",
     "async_std.task.spawn",
@@ -83,11 +87,15 @@ _THREADS = frozenset(
     ("threading.Thread", "multiprocessing.Process", "Thread", "java.lang.Thread", "Thread.startVirtualThread",
      "kotlin.concurrent.thread", "std.thread.spawn")
 )  # fmt: skip
+_HEAVY = frozenset(("worker_threads.Worker", "Worker"))
+"""Threads with a heap of their own."""
+_COUNTED = TextPattern(
+    r"\b(?:active|running|in_?[fF]light|busy|workers|pending|waiting|alive|count)\w*(?:\.(?:size|length))?\s*(?:>=?|<=?)\s*\w"
+    r"|\.(?:pop|shift)\(\)|[pP]ool\b"
+)
+"""What says that the threads of a text are counted, or used again."""
 _COROUTINES = frozenset(("launch", "async"))
 _MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
-_MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
-_HELD = re.compile(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
-"""Members, which are set with the object and few; what a method of theirs returns is not."""
 _REMOTE = re.compile(
     r"^_?(re)?(fetch|download|upload|request|post|send|crawl|scrape|ping|probe|notify|publish|deliver|query"
     r"|charge|email)(_|[A-Z]|$)"
@@ -101,14 +109,6 @@ _OFTEN_REMOTE = re.compile(
     r"|Forward|Submit)(_|[A-Z]|$)"
 )
 """Names of what is started for each item; deeper inside they may mean anything."""
-_FEW_NAMES = re.compile(
-    r"(node|broker|plugin|package|callback|address(e)?|listener|hook|process(e)?|prefix(e)?|module|middleware|handler"
-    r"|shard|replica|peer|backend|provider|region|server|interface|stat|component|extension|service|listener"
-    r"|migration|stage|adapter|driver|engine|field|column|arg|param|dep|child(ren)?|connection|carrier|gateway"
-    r"|exchange|mirror|upstream|check)s?(_by_\w+)?$",
-    re.IGNORECASE,
-)
-"""Names of things of which a program has few."""
 _CLIENTS = re.compile(
     r"(^|[._])\w*(client|api|http|repo(sitory)?|gateway|mailer|sender|notifier|publisher|producer|storage|bucket"
     r"|prisma|db|s3|sqs|sns|dynamo(db)?|provider|remote|upstream|carrier|crm|supplier|warehouse)s?$",
@@ -167,6 +167,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for_each, confidence = _COMES[source]
             begun.append(call)
             yield Hit(call.span, f"{started} is started for every {for_each}", confidence)
+        elif call.name in _HEAVY and _is_for_each_request(call, facts):
+            begun.append(call)
+            what = f"{call.written}() is started for every request, however many there are"
+            yield Hit(call.span, what, LIKELY)
         elif (
             call.name in _THREADS
             and (often := frequency_of(call, facts)) in ("message", "request")
@@ -187,7 +191,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         source, made = tasks
         if (
             not any(is_within(each.span, span) for each in begun for span in made)
-            and not _is_few(source, call, facts)
+            and not is_few(source, call, facts)
+            and not any(are_few(loop.targets) for span in made for loop in _loops_for(span, facts))
             and not is_limited(call, made, source, facts)
             and _reaches_out(made, facts)
         ):
@@ -200,6 +205,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() has no limit of how many run at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _loops_for(span: Span, facts: Facts) -> Iterator[Loop]:
+    """Yield the loop in a piece of code that makes tasks, or else the one around it."""
+    inside = next((each for each in facts.within(facts.loops, span)), None)
+    yield from (inside,) if inside is not None else facts.loops_around(Place(span))[-1:]
+
+
+def _is_for_each_request(call: Call, facts: Facts) -> bool:
+    """Return whether a request starts a thread, and nothing in the text limits how many there are."""
+    if not call.constructs or facts.loops_around(call) or not facts.imports_any("worker_threads"):
+        return False
+    text = facts.whole_text
+    return frequency_of(call, facts) == "request" and not has_strong_limit(text) and not _COUNTED.search(text)
 
 
 def _source_of(call: Call, loop: Loop, facts: Facts) -> str:
@@ -252,13 +271,13 @@ def _tasks_of(call: Call, facts: Facts) -> tuple[str, tuple[Span, ...]] | None:
     if first.value.shape == "list" and facts.language in JAVASCRIPT:
         return None  # `Promise.all([one(), other(ids.map(key))])`
     if _MAPPED.search(given):
-        return _iterated(given), (call.span,)
+        return iterated(given), (call.span,)
     if not given.isidentifier():
         return None
     scope = facts.function_of(call)
     for each in facts.assignments_to(given, call):
         if each.scope is scope and each.value is not None and _MAPPED.search(each.value.text):
-            return _iterated(each.value.text), (call.span, each.span)
+            return iterated(each.value.text), (call.span, each.span)
     for pushed in facts.calls_of_method("append", "push", "add", "Add", "extend", "addAll", "AddRange"):
         if pushed.receiver_written == given and scope in (None, *facts.functions_around(pushed)):
             if (mapped := _mapped_in(pushed, call, facts)) is not None:
@@ -284,7 +303,7 @@ def _mapped_in(pushed: Call, waits: Call, facts: Facts) -> str | None:
     around = facts.loops_around(pushed)
     if around and not is_within(waits.span, around[-1].body):
         return ALL_PARTS
-    return _iterated(text)
+    return iterated(text)
 
 
 def _streamed(pushed: Call, waits: Call, facts: Facts) -> Loop | None:
@@ -292,7 +311,7 @@ def _streamed(pushed: Call, waits: Call, facts: Facts) -> Loop | None:
     around = facts.loops_around(pushed)
     if not around or not around[-1].is_async or is_within(waits.span, around[-1].span):
         return None
-    return None if _is_few(around[-1].over, pushed, facts) else around[-1]
+    return None if is_few(around[-1].over, pushed, facts) else around[-1]
 
 
 def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:
@@ -300,56 +319,6 @@ def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:
     a page is no limit and is not named."""
     around = facts.loops_around(pushed)
     return loop.over if len(around) < 2 or is_within(waits.span, around[-2].body) else ALL_PARTS
-
-
-def _iterated(given: str) -> str:
-    """Return what the items come from, without what is done with each of them."""
-    mapped = _MAPS.search(given)
-    if mapped is not None:
-        return given[: mapped.start()].strip()
-    return given.rpartition(" in ")[2].strip(" )]}\n")
-
-
-def _is_few(source: str, call: Call, facts: Facts) -> bool:
-    """Return whether the number of items is fixed: a literal, a constant, or a member of the object."""
-    bare = re.sub(r"\.(iter|into_iter|keys|values|items|entries|filter)\(.*", "", source, flags=re.DOTALL)
-    bare = re.sub(r"^Object\.\w+\((.*)\)$", r"\1", bare, flags=re.DOTALL)
-    own = facts.in_words_of(call, "self.")
-    # A variable of the function goes before a field of the same name.
-    is_local = any(each.scope is not None for each in facts.assignments_to(bare, call))
-    if bare.startswith(own) or (not is_local and f"self.{bare}" in facts.file_names):
-        bare = f"self.{bare.removeprefix(own)}"
-    if _is_known(source) or _HELD.fullmatch(bare) or _FEW_NAMES.search(bare):
-        return True
-    if not source.isidentifier():
-        return False
-    return any(
-        _is_fixed(each.value, call, facts)
-        for each in facts.assignments_to(source, call)
-        if each.value is not None
-    )
-
-
-def _is_fixed(value: Value, call: Call, facts: Facts) -> bool:
-    """Return whether a list is written out, a table of constants, or made of such item by item."""
-    text = value.text.strip()
-    if _OF_CONSTANT.fullmatch(text):
-        return True
-    if value.shape != "list" or text in ("[]", "()"):
-        return False
-    if _MADE_OF.search(text):
-        made_of = _iterated(text.rstrip(")]} \n"))
-        return re.search(r"\bfor\b", text) is not None and _is_known(made_of)
-    return True
-
-
-_MADE_OF = re.compile(r"\bfor\b|\.\.\.|(?<![\w\s)\]])\s*\*\w")
-"""Lists that are made of others: `[Item(row) for row in rows]`, `[...known, ...found]`."""
-_OF_CONSTANT = re.compile(
-    r"(?:Object\.(?:entries|keys|values)|list|sorted|tuple|Array\.from)\(\s*(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+\(\))?\s*\)"
-    r"|(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+(?:\(\))?)?"
-)
-"""The entries of a table of constants: `Object.entries(BACKENDS)`."""
 
 
 def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
@@ -380,7 +349,11 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
 
 
 def _asks_items(call: Call, loop: Loop, facts: Facts) -> bool:
-    """Return whether the items are asked, as clients of a few services are: `c.Quote(ctx)` (Go)."""
+    """Return whether the items are asked, as clients of a few services are: `c.Quote(ctx)` (Go).
+
+    Items that are called themselves are functions, which a program writes out."""
+    if any(each.written in loop.targets for each in facts.within(facts.calls, call.span)):
+        return True
     if facts.language != "go":
         return False
     asked = [each for each in facts.within(facts.calls, call.span) if _is_remote(each, facts)]
@@ -435,7 +408,7 @@ def _per_item(call: Call, facts: Facts) -> Loop | None:
         return None
     if facts.language == "go" and loop.over.removeprefix("range").strip().isdigit():
         return None
-    return None if _is_few(loop.over, call, facts) else loop
+    return None if is_few(loop.over, call, facts) or are_few(loop.targets) else loop
 
 
 def _mapped_in_rust(call: Call, facts: Facts) -> Loop | None:
@@ -443,7 +416,7 @@ def _mapped_in_rust(call: Call, facts: Facts) -> Loop | None:
     for each in reversed(facts.calls_around(call)):
         if each.method in ("map", "for_each") and "iter()" in each.name:
             over = re.sub(r"\.(into_|par_)?iter\(\).*$", "", each.receiver_written, flags=re.DOTALL)
-            return None if _is_few(over, call, facts) else Loop("each", each.span, each.span, each.line, over)
+            return None if is_few(over, call, facts) else Loop("each", each.span, each.span, each.line, over)
     return None
 
 
@@ -477,14 +450,6 @@ def _sized_by_items(call: Call, facts: Facts) -> bool:
             size is not None and re.fullmatch(r"[\w.]+\.(size\(\)|size|length)", size.value.text) is not None
         )
     return False
-
-
-def _is_known(over: str) -> bool:
-    """Return whether the number is fixed: a literal, a constant, or a range of numbers."""
-    return (
-        re.fullmatch(r"[\[({].*[\])}]|([\w.]+\.)?[A-Z][A-Z0-9_]*|\d+\.\.=?\w+|range\(.*", over, re.DOTALL)
-        is not None
-    )
 
 
 RULE = Rule(

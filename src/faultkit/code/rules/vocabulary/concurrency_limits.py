@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.message_loops import words_of
+from faultkit.code.rules.vocabulary.message_loops import has_only_condition, words_of
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _STRONG = TextPattern(
@@ -31,7 +31,7 @@ _LISTS_MANY = TextPattern(r"list_?objects_?(v2)?|paginateListObjects", re.IGNORE
 """Lists whose pages have a thousand items unless a call asks for fewer."""
 _LIMITS = re.compile(
     r"semaphore|limit|pool|\bsem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*\w*(sem|slots)"
-    r"|\brate|\bslots?\b|\bgate\b|\bpages?\b|\bwaves?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
+    r"|\bslots?\b|\bgate\b|\bpages?\b|\bwaves?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
     re.IGNORECASE,
 )
 _LIMITS_INSIDE = TextPattern(
@@ -126,8 +126,8 @@ def goes_through_parts(call: Call, facts: Facts) -> bool:
     around = facts.loops_around(call)
     if (
         len(around) < 2
-        or around[-2].kind not in ("endless", "while")
         or facts.language not in ("go", "kotlin")
+        or not (around[-2].kind in ("endless", "while") or has_only_condition(around[-2], facts))
     ):
         return False
     text = facts.text(around[-2].body).replace(facts.text(around[-1].span), "")
@@ -145,6 +145,11 @@ def _is_strong(whole: str, spans: tuple[Span, ...], facts: Facts) -> bool:
         # `const limit = pLimit(8)` limits only what it is given.
         if not any(re.search(rf"\b{made[1]}\b", facts.text(span)) for span in spans):
             text = text.replace(made[0], "")
+    return _STRONG.search(text) is not None
+
+
+def has_strong_limit(text: str) -> bool:
+    """Return whether a text makes or uses something that only limits how many run at a time."""
     return _STRONG.search(text) is not None
 
 

@@ -34,7 +34,7 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
         return None
     if loop.is_async or (loop.kind == "each" and _is_channel(loop.over, facts)):
         return "received" if any(name in words_of(text) for name in loop.targets) else None
-    if loop.kind not in ("endless", "while"):
+    if loop.kind not in ("endless", "while") and not has_only_condition(loop, facts):
         return None
     words = words_of(text)
     if facts.language == "rust" and loop.kind == "while":
@@ -46,6 +46,11 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
     if facts.language == "go" and any(name in words for name in _FROM_CHANNEL.findall(facts.text(before))):
         return "received"
     for each in facts.within(facts.calls, before):
+        if facts.language == "rust" and each.method == "select":
+            # What stands in a macro has no calls of its own.
+            if _ACCEPTED.search(facts.text(each.span)) and words & _given_by(each, loop, facts):
+                return "accepted"
+            continue
         if each.method not in _ACCEPTS and (each.method not in _RECEIVES or "." not in each.written):
             continue
         if each.method in ("get", "next", "pop", "fetch") and not _QUEUES.search(each.receiver_written):
@@ -55,6 +60,28 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
         if words & (names - {"_", "err"}):
             return "accepted" if each.method in _ACCEPTS else "received"
     return None
+
+
+_ACCEPTED = re.compile(r"\b\w*(?:listener|server|incoming)\w*\.accept\(\)")
+_ONLY_CONDITION = re.compile(r"for\s[^;{]*;[^;{]*;\s*\{?\s*$")
+
+
+def has_only_condition(loop: Loop, facts: Facts) -> bool:
+    """Return whether a loop with three clauses counts nothing: `for it := all(); !it.Done(); {` (Go)."""
+    if facts.language != "go" or loop.kind != "count":
+        return False
+    return _ONLY_CONDITION.match(facts.text(loop.head)) is not None
+
+
+def _given_by(call: Call, loop: Loop, facts: Facts) -> set[str]:
+    """Return the names that hold what a macro gives."""
+    return {
+        name
+        for each in facts.within(facts.assignments, loop.body)
+        if each.value is not None and each.value.span.start <= call.span.start < each.value.span.end
+        for target in each.targets
+        for name in words_of(target)
+    } - {"_", "mut"}
 
 
 _TAKEN = re.compile(r"acquire\w*\(|WaitAsync\(|<-\s*struct\{\}|withPermit", re.IGNORECASE)

@@ -1,0 +1,100 @@
+"""Lists that are short by nature, of which a task for each item is no flood.
+
+They are written out, kept by the object, made of constants, or named after what an installation has few
+of. Rows of a query, parts of a request and lines of a file are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.fact_values import Value
+
+_MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
+_HELD = re.compile(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
+"""Members, which are set with the object and few; what a method of theirs returns is not."""
+_FEW_NAMES = re.compile(
+    r"(node|broker|plugin|package|callback|address(e)?|listener|hook|process(e)?|prefix(e)?|module|middleware|handler"
+    r"|shard|replica|peer|backend|provider|region|server|interface|stat|component|extension|service|listener"
+    r"|migration|stage|adapter|driver|engine|field|column|arg|param|dep|child(ren)?|connection|carrier|gateway"
+    r"|exchange|mirror|upstream|check)s?(_by_\w+)?$",
+    re.IGNORECASE,
+)
+"""Names of things of which a program has few."""
+_FEW_ITEMS = re.compile(
+    r"(?:^|_|(?<=[a-z]))(?:broker|role|socket|stat|process|shard|replica|node|peer|region|fork|ws|port_?pair|conn|connection"
+    r"|websocket)(?:_?ids?|_?names?)?$",
+    re.IGNORECASE,
+)
+"""Names of items of which there are few, or that are open connections, which others limit."""
+
+
+def are_few(items: Iterable[str]) -> bool:
+    """Return whether the names of the items of a loop say that there are few."""
+    first = next((each.rpartition(" ")[2] for each in items if each not in ("_", "i", "index")), "")
+    return _FEW_ITEMS.search(first) is not None
+
+
+def is_few(source: str, call: Call, facts: Facts) -> bool:
+    """Return whether the number of items is fixed: a literal, a constant, or a member of the object."""
+    bare = re.sub(r"\.(iter|into_iter|keys|values|items|entries|filter)\(.*", "", source, flags=re.DOTALL)
+    bare = re.sub(r"^Object\.\w+\((.*)\)$", r"\1", bare, flags=re.DOTALL)
+    own = facts.in_words_of(call, "self.")
+    # A variable of the function goes before a field of the same name.
+    is_local = any(each.scope is not None for each in facts.assignments_to(bare, call))
+    if bare.startswith(own) or (not is_local and f"self.{bare}" in facts.file_names):
+        bare = f"self.{bare.removeprefix(own)}"
+    if _is_known(source) or _HELD.fullmatch(bare) or _FEW_NAMES.search(bare):
+        return True
+    if not source.isidentifier():
+        return False
+    return any(
+        _is_fixed(each.value, call, facts)
+        for each in facts.assignments_to(source, call)
+        if each.value is not None
+    )
+
+
+def _is_fixed(value: Value, call: Call, facts: Facts) -> bool:
+    """Return whether a list is written out, a table of constants, or made of such item by item."""
+    text = value.text.strip()
+    if _OF_CONSTANT.fullmatch(text) or _OF_MEMBER.fullmatch(text):
+        return True
+    if value.shape != "list" or text in ("[]", "()"):
+        return False
+    if _MADE_OF.search(text):
+        made_of = iterated(text.rstrip(")]} \n"))
+        return re.search(r"\bfor\b", text) is not None and _is_known(made_of)
+    return True
+
+
+_OF_MEMBER = re.compile(
+    r"(?:list|sorted|tuple|set|frozenset|Array\.from)\(\s*(?:self|this)\.[\w.#]+(?:\.(?:get|values|keys|items)\([^()]*(?:\(\))?\))?\s*\)"
+    r"|\[\s*\.\.\.this\.[\w.#]+(?:\.(?:values|keys)\(\))?\s*\]|(?:self|this)\.[\w.#]+\.(?:values|keys|copy|ToArray|toList)\(\)"
+)
+"""A copy of what the object keeps: `list(self._members.get(room, ()))`."""
+_MADE_OF = re.compile(r"\bfor\b|\.\.\.|(?<![\w\s)\]])\s*\*\w")
+"""Lists that are made of others: `[Item(row) for row in rows]`, `[...known, ...found]`."""
+_OF_CONSTANT = re.compile(
+    r"(?:Object\.(?:entries|keys|values)|list|sorted|tuple|Array\.from)\(\s*(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+\(\))?\s*\)"
+    r"|(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+(?:\(\))?)?"
+)
+"""The entries of a table of constants: `Object.entries(BACKENDS)`."""
+
+
+def _is_known(over: str) -> bool:
+    """Return whether the number is fixed: a literal, a constant, or a range of numbers."""
+    return (
+        re.fullmatch(r"[\[({].*[\])}]|([\w.]+\.)?[A-Z][A-Z0-9_]*|\d+\.\.=?\w+|range\(.*", over, re.DOTALL)
+        is not None
+    )
+
+
+def iterated(given: str) -> str:
+    """Return what the items come from, without what is done with each of them."""
+    mapped = _MAPS.search(given)
+    if mapped is not None:
+        return given[: mapped.start()].strip()
+    return given.rpartition(" in ")[2].strip(" )]}\n")
