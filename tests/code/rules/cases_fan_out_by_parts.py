@@ -80,7 +80,7 @@ CASES = [
             suspend fun collect(hotels: List<String>): List<Rate> = coroutineScope {
                 hotels.map { async { rates(it) } }.awaitAll().flatten()
             }
-            private suspend fun rates(hotel: String): List<Rate> = http.get("$base/hotels/$hotel/rates").body()
+            private suspend fun rates(hotel: String): List<Rate> = http.get("$base/$hotel/rates").body()
         }
         """,
         3,

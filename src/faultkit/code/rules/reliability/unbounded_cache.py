@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.client_keys import (
+    has_addresses,
+    is_asked_by_clients,
+    is_memo_of_clients,
+    removed_on_failure,
+    takes_request,
+    without,
+)
 from faultkit.code.rules.vocabulary.endless_entries import endless_decorators, endless_entries
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.name_places import has_name, is_followed
@@ -40,7 +48,7 @@ _OF_PROGRAM = re.compile(
 """Names of caches whose keys are parts of the program: they are few."""
 _OPEN = re.compile(
     r"(?<![a-z])(ids?|ip|user|email|query|prefix|url|uri|token|session|sku|address|phone|customer|account|order"
-    r"|tenant|device|search|term|hash|visitor|client_?id|member|product|item|remote_?addr|plate|isbn|message"
+    r"|device|search|term|hash|visitor|client_?id|member|product|item|remote_?addr|plate|isbn|message"
     r"|coord\w*|lat|lon|zip|postcode|postal\w*|input|word|phrase|domain)(?![a-z])"
     r"|(?<=[a-z])(Id|ID|Ip|IP|Email|Url|URL|Token|Sku|Address|Hash|Query|Addr)(?![a-z])",
     re.IGNORECASE,
@@ -60,14 +68,10 @@ _CLIENTS_OWN = re.compile(
 """Such texts that no program holds a list of, whatever the cache is called."""
 _FETCHED_FEW = re.compile(
     r"topic|table|bucket|queue|schema|service|host|node|broker|partition|repo|stream|database|collection|index|model"
-    r"|package|provider|issuer|kid|cluster|class|file|path|module|plugin|channel|driver|column|field|feature|flag",
+    r"|tenant|package|provider|issuer|kid|cluster|class|file|path|module|plugin|channel|driver|column|field|feature|flag",
     re.IGNORECASE,
 )
 """Keys of things that an installation has few of."""
-_REQUESTS = re.compile(
-    r"(^|[./])(Request|HttpContext|HttpRequest|HttpServletRequest|ServletRequest|ServerRequest|ServerWebExchange"
-    r"|ServerHttpRequest|FastifyRequest|ApplicationCall|RoutingContext|ContainerRequestContext|IncomingMessage)$"
-)
 _MARKS = re.compile(r"\bnow\b|Now\b|currentTimeMillis|monotonic|time\(\)|hrtime|\+ ?1\b", re.IGNORECASE)
 """Values that are kept about a client: when it came, and how often."""
 _FEW_KEYS = re.compile(r"currenc|countr|locale|lang|region|zone|kind|type|mode|env|symbol", re.IGNORECASE)
@@ -132,10 +136,14 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     named = of_cache or _OF_OBJECTS.search(store.name) is not None
     of_program = _OF_PROGRAM.search(store.name) is not None
     is_brief = _BRIEF.search(store.owner) is not None or _has_unit_of_work(store, facts)
+    if is_memo_of_clients(store, facts) and any(puts_of(store, facts)):
+        return True
     for put in puts_of(store, facts):
         given = given_words(put.scope, facts)
-        # What has an age, or was asked of another service, is kept from call to call.
-        lives = shared or _EXPIRES.search(put.value) is not None
+        by_clients = bool(given & words(put.key)) and is_asked_by_clients(put, facts)
+        # What has an age, or was asked of another service, is kept from call to call; so is what a handler
+        # of requests asks of an object.
+        lives = shared or by_clients or _EXPIRES.search(put.value) is not None
         lives = lives or (not is_brief and _is_fetched(put, given, facts))
         if not store.is_static and not lives and not handles_events(put.scope):
             continue
@@ -144,7 +152,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             for each in facts.within(facts.assignments, put.scope.body)
             if each.value is not None and put.key in each.targets
         ]
-        from_client = _is_of_client(put, given)
+        from_client = by_clients or _is_of_client(put, given) or has_addresses(store)
         if of_program and not from_client and not _CLIENTS_OWN.fullmatch(plain_key(put.key)):
             continue
         if put.key and any(map(_UNIQUE.search, made)):
@@ -200,10 +208,7 @@ def _refuses(asked: Span, put: Put, facts: Facts) -> bool:
 
 def _is_of_client(put: Put, given: frozenset[str]) -> bool:
     """Return whether a key is made of what a request brings."""
-    scope = put.scope
-    if scope.route is None and not any(_REQUESTS.search(each.type) for each in scope.parameters):
-        return False
-    return bool(given & words(put.key))
+    return takes_request(put.scope) and bool(given & words(put.key))
 
 
 def _is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
@@ -219,6 +224,9 @@ def _is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
             keys |= words(each.value.text) & given
     held = words(put.value)
     made = [each for each in assigned if held & bound_names(each) and not keys & bound_names(each)]
+    # `answer = await client.ask(id)`, then `value = answer.data`
+    parts = {name for each in made if each.value is not None for name in words(each.value.text)} - held
+    made += [each for each in assigned if parts & bound_names(each) and not keys & bound_names(each)]
     remote = {*(each.call for each in remote_calls(facts)), *service_calls(facts)}
     return any(
         call in remote or (call.is_awaited and facts.language != "kotlin")
@@ -324,13 +332,14 @@ def _is_trimmed(store: MapStore, facts: Facts) -> bool:
     """Return whether something takes keys out, looks at the size, or sets the map anew."""
     if _is_unswept(store, facts):
         return False
-    if _shrinks(store.name, facts, store.made):
+    failed = removed_on_failure(store, facts)
+    if _shrinks(store.name, facts, store.made, failed):
         return True
     holders = {store.bare}
     for each in facts.assignments:
         if each.value is not None and has_name(store.bare, each.value.text):
             holders |= {target for target in each.targets if target.isidentifier()}
-    text = facts.whole_text
+    text = without(facts.whole_text, failed, facts)
     return any(
         re.search(
             rf"(?<!\w){re.escape(name)}\b[^\n;{{}}=]*\.({_TRIMS})\b"
@@ -452,18 +461,20 @@ def _grows(name: str, facts: Facts) -> bool:
     )
 
 
-def _shrinks(name: str, facts: Facts, made: Assignment | None = None) -> bool:
+def _shrinks(name: str, facts: Facts, made: Assignment | None = None, failed: Sequence[Span] = ()) -> bool:
     bare = name.removeprefix("self.")
     # `#requests` of JavaScript does not begin with a letter.
     word = re.compile(rf"(?<!\w){re.escape(bare)}\b")
     for call in facts.calls:
+        if call.span in failed:
+            continue
         if call.receiver_written.removeprefix("self.") == bare and call.method in _SHRINKS:
             return True
         if call.name == "delete" and any(word.search(each.value.text) for each in call.positional):
             return True
     if has_size_check(bare, facts.whole_text):
         return True
-    if re.search(rf"\bdel(ete)?\b[^\n]*{word.pattern}", facts.syntax.text(facts.syntax.root)):
+    if re.search(rf"\bdel(ete)?\b[^\n]*{word.pattern}", facts.whole_text):
         return True
     again = [each for each in facts.assignments if name in each.targets and each is not made]
     return any(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Assignment, Call, Facts, Place, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_places import ends_of_name, is_followed
@@ -177,6 +177,8 @@ def _outlives_call(each: Assignment, facts: Facts) -> bool:
         return False
     if any(one.route is not None for one in inner):
         return True
+    if _is_made_at_start(scope, users, facts):
+        return True
     if facts.language in ("rust", "java", "csharp"):
         return False
     if any(facts.route_of(call) is not None for call in facts.callers_of(scope)):
@@ -184,6 +186,17 @@ def _outlives_call(each: Assignment, facts: Facts) -> bool:
     return _MAKES.search(scope.short_name) is not None and any(
         step.kind == "return" and facts.function_of(step) is scope
         for step in facts.within(facts.steps, scope.body)
+    )
+
+
+def _is_made_at_start(scope: Scope, users: list[Scope], facts: Facts) -> bool:
+    """Return whether a function returns another, and the file calls it when it is loaded: a memo."""
+    if not any(facts.function_of(call) is None for call in facts.callers_of(scope)):
+        return False
+    return any(
+        step.kind == "return" and facts.function_of(step) is scope and is_within(one.span, step.span)
+        for step in facts.within(facts.steps, scope.body)
+        for one in users
     )
 
 
