@@ -79,6 +79,12 @@ def _listed(facts: Facts) -> Iterator[Call]:
 
 
 def _takes_many(call: Call, facts: Facts) -> bool:
+    if facts.language == "go" and call.method in ("Query", "QueryContext", "Queryx", "QueryxContext"):
+        # Rows that are written as they are read are not held.
+        scope = facts.function_of(call)
+        return scope is not None and any(
+            each.name == "append" for each in facts.within(facts.calls, scope.body)
+        )
     if facts.language == "python" and call.method == "execute":
         scope = facts.function_of(call)
         return scope is not None and any(

@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.broad_queries import broad_queries
 from faultkit.code.rules.vocabulary.data_sizes import is_data
+from faultkit.code.rules.vocabulary.exported_rows import exported_rows
 from faultkit.code.rules.vocabulary.job_rows import job_rows
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 
@@ -22,6 +23,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     whole = [*_whole(facts)]
     yield from whole
     reported = {each.span for each in whole}
+    for call in exported_rows(facts):
+        if call.span not in reported:
+            reported.add(call.span)
+            what = f"{call.written}() holds every row of the export before the first is written"
+            yield Hit(call.span, what, LIKELY)
     for call in job_rows(facts):
         if call.span in reported:
             continue

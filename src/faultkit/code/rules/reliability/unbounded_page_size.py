@@ -64,10 +64,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield hit
     if facts.language in JAVASCRIPT:
         yield from (hit for scope, hit in _of_resolvers(facts) if scope not in told)
-    yield from (hit for scope, hit in _of_declared(facts) if scope not in told)
-    for name, span in (*schema_fields(facts), *pagination_classes(facts)):
-        if not told and not _is_limited_anywhere(name, facts):
-            yield _hit(name, Place(span))
+    declared = [(scope, hit) for scope, hit in _of_declared(facts) if scope not in told]
+    yield from (hit for _, hit in declared)
+    told.update(scope for scope, _ in declared)
+    if told:
+        return
+    fields = [
+        (name, span)
+        for name, span in (*schema_fields(facts), *pagination_classes(facts))
+        if not _is_limited_anywhere(name, facts)
+    ]
+    yield from (_hit(name, Place(span)) for name, span in fields)
+    for scope in facts.scopes if not fields else ():
+        if scope.route is not None or _takes_request(scope, facts):
+            yield from (_hit(name, place) for name, place in _given_at_once(scope, facts))
 
 
 def _hit(name: str, place: Placed) -> Hit:
@@ -122,14 +132,59 @@ def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
             if _is_used(_word(name), place, scope, facts) or (
                 not is_route and _is_returned(name, scope, facts) and not _is_limited_by_callers(scope, facts)
             ):
-                yield scope, _hit(name, place)
+                yield scope, _hit(name, Place(_up_to_use(name, place, scope, facts)))
                 break
+
+
+_NEAR = 400
+"""Bytes between a size and its first use that are shown with it."""
+
+
+def _up_to_use(name: str, place: Placed, scope: Scope, facts: Facts) -> Span:
+    """Return the place of a size together with its first use, if that is near: there a limit belongs."""
+    start, after = place.span.start, max(place.span.end, scope.body.start)
+    rest = facts.text(Span(after, min(scope.body.end, after + _NEAR)))
+    used = re.search(_word(name), rest)
+    if used is None or not facts.text(place.span).strip():
+        return place.span
+    end = rest.find("\n", used.end())
+    return Span(start, after + len(rest[: used.end() if end < 0 else end].encode()))
+
+
+_TAKES = re.compile(
+    r"^(?:limit|Limit|SetLimit|take|Take|top|Top|setMaxResults|maxResults|first|First|fetchSize)$"
+)
+
+
+def _given_at_once(scope: Scope, facts: Facts) -> Iterator[tuple[str, Placed]]:
+    """Yield sizes of a request that no variable holds: `query.limit(toInt(request.query["size"]))`."""
+    if not _NAMED.search(facts.text(scope.body)):
+        return
+    given = {"request", "req", "call", "ctx", "query", "params", "r", "c"}
+    for call in facts.within(facts.calls, scope.body):
+        if facts.function_of(call) is not scope or _CAST.match(call.method):
+            continue
+        for each in call.arguments:
+            text = each.value.text
+            if not (IS_SIZE.match(each.name) or (not each.name and _TAKES.match(call.method))):
+                continue
+            if len(text) > 200 or not (found := _NAMED.search(text)) or not given & words(text):
+                continue
+            # A field of what a request was read into may have been checked there.
+            is_raw = found[1] is not None or re.search(r"\breq(?:uest)?\.query\.", text) is not None
+            if is_raw and only_converts(text) and not has_upper_bound(text, facts):
+                name = next(one for one in (each.name, *found.groups()) if one)
+                if not _is_limited_anywhere(name, facts) and not _VALIDATED.search(facts.text(scope.body)):
+                    yield name, Place(each.value.span)
+                    return
 
 
 def _takes_request(scope: Scope, facts: Facts) -> bool:
     """Return whether a function that is no route reads a request: a parameter, or the one of Flask."""
     if any(_REQUESTS.search(each.type) for each in scope.parameters):
         return True
+    if facts.language == "kotlin" and scope.name.startswith("ApplicationCall."):
+        return True  # An extension of a call of Ktor.
     is_flask = facts.language == "python" and "flask.request" in facts.imports.names.values()
     return is_flask and bool(scope.name) and "request." in facts.text(scope.body)
 

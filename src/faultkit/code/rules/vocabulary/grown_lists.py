@@ -19,8 +19,8 @@ _METHODS = {
     "python": ("all", "fetchall", "fetch", "filter", "order_by"),
     "javascript": ("find", "findAll", "findMany", "query", "any", "manyOrNone", "getMany", "lean", "toArray"),
     "go": ("Find", "Query", "QueryContext", "Queryx", "Select", "SelectContext"),
-    "java": ("query", "getResultList", "queryForList", "list", "fetch"),
-    "kotlin": ("query", "getResultList", "queryForList", "list", "toList", "map"),
+    "java": ("query", "getResultList", "queryForList", "list", "fetch", "into"),
+    "kotlin": ("query", "getResultList", "queryForList", "list", "toList", "map", "into"),
     "csharp": ("ToListAsync", "ToList", "ToArrayAsync", "QueryAsync", "Query"),
     "rust": ("fetch_all", "load", "all"),
 }
@@ -28,8 +28,11 @@ _SHAPE = {
     "python": re.compile(r"\bselect\(|\.query\(|\.objects\b|\bSELECT\b", re.IGNORECASE),
     "javascript": re.compile(r"\bwhere\b|\bSELECT\b|[rR]epo|\.find\("),
     "go": re.compile(r"\.Where\(|\bSELECT\b|\bselect\b.*\bfrom\b", re.DOTALL),
-    "java": re.compile(r"\bSELECT\b|\bselect\b.*\bfrom\b|\bselectFrom\(", re.DOTALL),
-    "kotlin": re.compile(r"\bSELECT\b|\bselect\b.*\bfrom\b|\.selectAll\(\)|\bselect\s*\{", re.DOTALL),
+    "java": re.compile(r"\bSELECT\b|\bselect\b.*\bfrom\b|\bselectFrom\(|\.find\(.*\.into\(", re.DOTALL),
+    "kotlin": re.compile(
+        r"\bSELECT\b|\bselect\b.*\bfrom\b|\.selectAll\(\)|\bselect\s*\{|\.find\(.*\.(?:into|toList)\(",
+        re.DOTALL,
+    ),
     "csharp": re.compile(r"\.Where\(|\bSELECT\b"),
     "rust": re.compile(r"\bSELECT\b|\.filter\("),
 }
@@ -105,7 +108,11 @@ def _query_text(call: Call, facts: Facts) -> str:
             continue
         if one.scope is None or (facts.named_function_of(one) or facts.function_of(one)) is scope:
             texts.append(one.value.text[:2000])
-    return "\n".join(texts).replace(".cursor()", "")
+    return _IN_PARTS.sub("", "\n".join(texts))
+
+
+_IN_PARTS = re.compile(r"\.cursor\(\)|\.(?:batch_?[sS]ize|setFetchSize|fetchSize)\([^()]*\)")
+"""How rows travel says nothing about how many there are."""
 
 
 @lru_cache(maxsize=4)
