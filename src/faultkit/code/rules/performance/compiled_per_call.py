@@ -48,6 +48,10 @@ _OF_A_VALUE = re.compile(
     r"|Mask|Redact|Tokenize|Parse)",
 )
 """Functions that are called for one value, and so for many: `IsEmail(text)`."""
+_BY_HAND = re.compile(
+    r"(Command|Operation|DatabaseUtils?|Wizard|Dialog|Importer|Registry|Connection\w*|Installer|Login\w*)$"
+)
+"""Names of classes whose methods run when a user does something, and not for each value."""
 _SHORT_LINES = 6
 _OF_SETTINGS = re.compile(r"config|option|opts|setting|flag|resolver", re.IGNORECASE)
 
@@ -82,7 +86,7 @@ def _is_codec_of_a_call(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
     if call.method not in _CODECS or scope is None or not scope.parameters or runs_once(scope):
         return False
-    if scope is not facts.function_of(call):
+    if scope is not facts.function_of(call) or _BY_HAND.search(scope.owner):
         return False
     made = [call]
     for _ in range(6):  # new ObjectMapper().registerModule(…).configure(…)

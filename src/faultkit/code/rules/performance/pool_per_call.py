@@ -27,10 +27,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         frequency = frequency_of(call, facts)
         if call.is_returned or any("." in name for name in call.assigned):
             continue
+        if frequency == "item" and not facts.loops_around(call) and _has_many_tasks(call, facts):
+            continue  # Of a batch.
         if frequency is not None:
             yield Hit(call.span, f"{call.written}() is started and ended again for every {frequency}", LIKELY)
         elif facts.language in JAVA and _is_for_one_call(call, facts):
             yield Hit(call.span, f"{call.written}() is started and ended again in each call", POSSIBLE)
+
+
+def _has_many_tasks(call: Call, facts: Facts) -> bool:
+    """Return whether a pool gets a task for each item of a list in the function that makes it."""
+    scope = facts.named_function_of(call)
+    given = (
+        facts.within(facts.calls_of_method("submit", "map", "starmap", "invokeAll"), scope.body)
+        if scope
+        else ()
+    )
+    return any(
+        each.receiver_written in call.assigned and (each.method != "submit" or facts.loops_around(each))
+        for each in given
+    )
 
 
 def _is_for_one_call(call: Call, facts: Facts) -> bool:

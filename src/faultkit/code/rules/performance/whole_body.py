@@ -76,6 +76,9 @@ def _python(facts: Facts) -> Iterator[Hit]:
         first = call.argument(place=0)
         if first is None or not first.value.text.endswith(".content"):
             continue
+        scope = facts.function_of(call)
+        if scope is not None and facts.text(scope.body).count(first.value.text) > 1:
+            continue  # It is looked at before, so that it must be there.
         for each in facts.accesses:
             if (
                 each.span == first.value.span

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 
 _WAITS = re.compile(r"drain|writableNeedDrain|pipeline\(|\.pipe\(|pause\(|[bB]ackpressure|\.cork\(")
@@ -20,7 +20,36 @@ _MORE = re.compile(
 )
 
 
+_CLIENTS = re.compile(
+    r"(?:^|[._#])\w*(?:clients|sockets|subscribers|connections|peers|viewers|listeners|members|sessions|conns)"
+    r"(?:\.(?:values|keys)\(\)|\.get\([^()]*\))?\]?\)?(?:\s*\?\?.*)?$",
+    re.IGNORECASE,
+)
+_LOOKS = (b"bufferedamount", b"backpressure", b"writablelength", b"writableneeddrain", b"getbufferedamount")
+_WEBSOCKETS = ("ws", "isows", "uWebSockets.js", "@fastify/websocket", "express-ws", "bun")
+
+
+def _to_all(facts: Facts) -> Iterator[Hit]:
+    """Yield messages to each open connection that look at no backlog: what a slow one does not take stays."""
+    if not facts.imports_any(*_WEBSOCKETS) or facts.syntax.has_any(*_LOOKS):
+        return
+    for call in facts.calls_of_method("send"):
+        around = facts.loops_around(call)
+        if (
+            not around
+            or not call.arguments
+            or call.is_awaited
+            or not _CLIENTS.search(around[-1].over.strip())
+        ):
+            continue
+        items = {name.rpartition(" ")[2] for name in around[-1].targets}
+        if call.receiver_written.partition(".")[0] in items and facts.function_of(call) is not None:
+            what = f"{call.written}() keeps what a slow client does not take in memory, without a limit"
+            yield Hit(call.span, what, POSSIBLE)
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    yield from _to_all(facts)
     for call in facts.calls_of_method("write"):
         if not call.is_discarded or call.is_awaited or not call.arguments:
             continue
@@ -65,12 +94,13 @@ RULE = Rule(
     id="FK-R162",
     slug="backpressure-ignored",
     title="Stream written to without waiting",
-    why="If the reader is slow, all that was written is kept in memory: the export of a large table ends the "
-    "process.",
-    fix="Use pipeline(), or wait for 'drain' when write() returns false.",
+    why="If the reader is slow, all that was written is kept in memory: the export of a large table, or one "
+    "client of a broadcast that stops reading, ends the process.",
+    fix="Use pipeline(), or wait for 'drain' when write() returns false; drop clients whose bufferedAmount "
+    "grows.",
     kind="reliability",
     severity="medium",
     languages=JAVASCRIPT,
     check=_check,
-    words=(b".write(",),
+    words=(b".write(", b".send("),
 )

@@ -153,7 +153,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             if each.value is not None and put.key in each.targets
         ]
         from_client = by_clients or _is_of_client(put, given) or has_addresses(store)
-        if of_program and not from_client and not _CLIENTS_OWN.fullmatch(plain_key(put.key)):
+        if of_program and not _is_of_client(put, given) and not _CLIENTS_OWN.fullmatch(plain_key(put.key)):
             continue
         if put.key and any(map(_UNIQUE.search, made)):
             return True  # Each call has a key of its own.

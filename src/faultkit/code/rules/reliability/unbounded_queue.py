@@ -59,7 +59,13 @@ _FEW = re.compile(
 )
 
 
+_FLOW = (b"prefetch", b"flow_control", b"flowcontrol", b"basic_qos", b"max_messages", b"maxoutstanding")
+"""One of them is in each text whose broker sends no more until what it sent before has been answered."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.syntax.has_any(*_FLOW):
+        return
     for span, what in queues_without_size(facts):
         yield Hit(span, what, POSSIBLE)
     for call in facts.calls_named(*_QUEUES):

@@ -50,6 +50,8 @@ def is_store_lookup(call: Call, facts: Facts) -> bool:
     """Return whether a call asks a store or service for what belongs to a key."""
     if not call.receiver_written or not _LOOKUPS.search(call.method) or call.is_discarded:
         return False
+    if call.method == "resolve" and facts.language in ("java", "kotlin"):
+        return False  # Of a path.
     if not _waits(call, facts) or not _is_collaborator(call, facts):
         return False
     return any(_KEYED.search(each.value.text) for each in call.arguments)

@@ -119,6 +119,8 @@ def _is_whole(call: Call, facts: Facts) -> bool:
 
 def _is_short(call: Call, scope: Scope, facts: Facts) -> bool:
     text = facts.text(call.span)
+    if "SizeLimit(" in facts.text(scope.head):
+        return True  # `[RequestSizeLimit(…)]`
     if _SHORT.search(text) or _SHORT.search(scope.short_name) or _SHORT_BY_OWNER.search(scope.name):
         return True
     sources = [
