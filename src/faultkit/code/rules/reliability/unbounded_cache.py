@@ -74,7 +74,9 @@ _FETCHED_FEW = re.compile(
 """Keys of things that an installation has few of."""
 _MARKS = re.compile(r"\bnow\b|Now\b|currentTimeMillis|monotonic|time\(\)|hrtime|\+ ?1\b", re.IGNORECASE)
 """Values that are kept about a client: when it came, and how often."""
-_FEW_KEYS = re.compile(r"currenc|countr|locale|lang|region|zone|kind|type|mode|env|symbol", re.IGNORECASE)
+_FEW_KEYS = re.compile(
+    r"audience|realm|currenc|countr|locale|lang|region|zone|kind|type|mode|env|symbol", re.IGNORECASE
+)
 _UNIQUE = re.compile(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBytes", re.IGNORECASE)
 _SHARED = TextPattern(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
 _TRIMS = (

@@ -46,11 +46,22 @@ def _is_given_by_handler(scope: Scope, facts: Facts, levels: int) -> bool:
         handler = next((each for each in reversed(outer) if takes_request(each)), None)
         if handler is not None:
             given = given_words(handler, facts)
-            if any(given & words(each.value.text) for each in call.arguments):
+            if any(given & words(text) and not _FEW.search(text) for text in _texts(call)):
                 return True
         elif levels > 1 and outer and _is_given_by_handler(outer[-1], facts, levels - 1):
             return True
     return False
+
+
+_FEW = re.compile(
+    r"(?<![a-z])(?:endpoint|plan|route|status|kind|locale|lang|version|tenant|region|currency|dialect|format)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words of keys that a program has few of, though requests name them."""
+
+
+def _texts(call: Call) -> Iterator[str]:
+    yield from (each.value.text for each in call.arguments)
 
 
 def _calls_of(scope: Scope, facts: Facts) -> Iterator[Call]:
@@ -80,7 +91,7 @@ def is_memo_of_clients(store: MapStore, facts: Facts) -> bool:
             continue
         handler = next((each for each in facts.functions_around(call) if takes_request(each)), None)
         given = frozenset[str]() if handler is None else given_words(handler, facts)
-        if any(given & words(each.value.text) for each in call.arguments):
+        if any(given & words(text) and not _FEW.search(text) for text in _texts(call)):
             return True
     return False
 
