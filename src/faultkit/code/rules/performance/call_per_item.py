@@ -122,9 +122,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _in_given_functions(facts: Facts) -> Iterator[tuple[Call, str]]:
     """Yield reads of a database by a function that is given to `map` over what a query returned."""
-    asked = [each for each in remote_calls(facts) if each.through is None]
-    known = {each.call for each in asked}
-    reads = [each.call for each in asked if each.is_read and each.kind == "database"]
+    known = {each.call for each in remote_calls(facts) if each.through is None}
+    reads = [
+        each.call
+        for each in remote_calls(facts)
+        if each.is_read
+        and each.kind == "database"
+        and (each.through is None or _is_lookup(each.through, facts))
+    ]
     for applied in given_functions(facts) if reads else ():
         if not _is_of_query(applied, known, facts):
             continue

@@ -45,7 +45,7 @@ def _is_given_by_handler(scope: Scope, facts: Facts, levels: int) -> bool:
         outer = [each for each in facts.functions_around(call) if each is not scope]
         handler = next((each for each in reversed(outer) if takes_request(each)), None)
         if handler is not None:
-            given = given_words(handler, facts)
+            given = given_words(handler, facts) | _OF_CONTROLLER
             if any(given & words(text) and not _FEW.search(text) for text in _texts(call)):
                 return True
         elif levels > 1 and outer and _is_given_by_handler(outer[-1], facts, levels - 1):
@@ -53,6 +53,8 @@ def _is_given_by_handler(scope: Scope, facts: Facts, levels: int) -> bool:
     return False
 
 
+_OF_CONTROLLER = frozenset(("Request", "HttpContext"))
+"""Members of a controller that hold the request (C#)."""
 _FEW = re.compile(
     r"(?<![a-z])(?:endpoint|plan|route|status|kind|locale|lang|version|tenant|region|currency|dialect|format)(?![a-z])",
     re.IGNORECASE,

@@ -36,6 +36,7 @@ _SENDS = re.compile(
 )
 
 
+_TEXT_OF = re.compile(r"\b\w+\.text\b(?!\()")
 _TEXTS = ("text", "string", "bodyAsText", "GetStringAsync", "ReadAsStringAsync")
 _CUTS = re.compile(r"\.(?:slice|substring|substr|Substring|take)\([^()]*\)|\[:\s*\w+\]")
 """What takes a part of a text that is there already."""
@@ -53,7 +54,7 @@ def foreign_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
         if not _is_foreign(call, scope, "", facts) and not _is_read_for_caller(call, scope, facts):
             continue
         place, text = call.span, facts.text(scope.span)
-        if call.method == "get" and (read := re.search(r"\.content\b", text)) is not None:
+        if call.method == "get" and (read := re.search(r"\.(?:content|text)\b", text)) is not None:
             end = facts.syntax.place_of(read, scope.span.start).end
             place = Span(call.span.start, max(call.span.end, end))
         yield place, f"{call.written}() takes an answer of any size into memory"
@@ -77,8 +78,9 @@ def _is_foreign(call: Call, scope: Scope, reader: str, facts: Facts) -> bool:
     if _LIMITED.search(bare) or not _SENDS.search(text):
         return False
     types = " ".join(each.type for each in scope.parameters)
+    is_text = call.method == "get" and ".content" not in text
     # A text may be that of an error: the function itself must be about what others put there.
-    name = scope.short_name if call.method in _TEXTS and not reader else scope.name
+    name = scope.short_name if (call.method in _TEXTS or is_text) and not reader else scope.name
     if not _THINGS.search(f"{name} {' '.join(given)} {types}"):
         return False
     # The address is used as it is, and not put together with that of an own service.
@@ -118,7 +120,7 @@ def _is_whole(call: Call, facts: Facts) -> bool:
             scope is not None
             and call.name.partition(".")[0] in ("requests", "httpx")
             and not call.has("stream")
-            and ".content" in facts.text(scope.body)
+            and (".content" in (body := facts.text(scope.body)) or _TEXT_OF.search(body) is not None)
         )
     if call.method == "read":
         return "urlopen()" in call.name and not call.arguments
