@@ -369,4 +369,35 @@ CASES = [
         }
         """,
     ),
+    bad(
+        _PER_ITEM,
+        "java",
+        """
+        class Tickets {
+            private final TicketRepository tickets;
+            private final OwnerRepository owners;
+            List<Row> report() {
+                return tickets.findByState("OPEN").stream().map(this::toRow).toList();
+            }
+            private Row toRow(Ticket t) {
+                return new Row(t.getId(), ownerName(t.getOwnerId()));
+            }
+            private String ownerName(long id) {
+                return owners.findById(id).map(Owner::getName).orElse("");
+            }
+        }
+        """,
+        8,
+    ),
+    bad(
+        _PER_ITEM,
+        "kotlin",
+        """
+        class Invoices(private val repo: InvoiceRepository, private val customers: CustomerRepository) {
+            fun open(): List<View> = repo.findByPaidFalse().map { it.toView() }
+            private fun Invoice.toView() = View(id, customers.findById(customerId).orElseThrow().name)
+        }
+        """,
+        2,
+    ),
 ]

@@ -157,4 +157,43 @@ CASES = [
         """,
         1,
     ),
+    bad(
+        _CACHE,
+        "csharp",
+        """
+        public sealed class Throttle
+        {
+            private readonly ConcurrentDictionary<string, Bucket> _buckets = new();
+            public bool Allow(string client) => _buckets.GetOrAdd(client, _ => new Bucket(10)).TryTake();
+        }
+        [ApiController]
+        public sealed class OrdersController(Throttle throttle) : ControllerBase
+        {
+            [HttpGet("orders")]
+            public IActionResult List() => throttle.Allow(Request.Headers["X-Key"]) ? Ok() : StatusCode(429);
+        }
+        """,
+        3,
+    ),
+    good(
+        _CACHE,
+        "csharp",
+        """
+        public sealed record UsageKey(string Endpoint, ApiPlan Plan);
+        public sealed class UsageCounter
+        {
+            private readonly ConcurrentDictionary<UsageKey, long> _counts = new();
+            public void Count(UsageKey key) => _counts.AddOrUpdate(key, 1, static (_, n) => n + 1);
+        }
+        public sealed class UsageMiddleware(RequestDelegate next, UsageCounter counter)
+        {
+            public Task InvokeAsync(HttpContext context)
+            {
+                var endpoint = context.GetEndpoint()?.DisplayName;
+                counter.Count(new UsageKey(endpoint, plan));
+                return next(context);
+            }
+        }
+        """,
+    ),
 ]

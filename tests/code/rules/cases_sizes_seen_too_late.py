@@ -358,4 +358,21 @@ CASES = [
                 return buffer
         """,
     ),
+    bad(
+        _WHOLE,
+        "python",
+        """
+        import httpx
+
+        async def preview(url: str) -> str:
+            answer = await client().get(url)
+            return answer.text[:1000]
+
+        async def unfurl(url: str) -> str:
+            async with httpx.AsyncClient(timeout=10) as client:
+                answer = await client.get(url)
+            return answer.text[:1000]
+        """,
+        9,
+    ),
 ]

@@ -124,7 +124,11 @@ _STORES = NamePattern(
 
 def _is_of_items(scope: Scope, facts: Facts) -> bool:
     """Return whether a function is a method that only the class of rows has."""
-    if not scope.is_method or scope.short_name in _PLAIN or _STORES.search(scope.owner):
+    # An extension of Kotlin has the class of the rows in its name, and may stand in another.
+    is_extension = facts.language == "kotlin" and "." in scope.name and not scope.is_method
+    if scope.short_name in _PLAIN or not (scope.is_method or is_extension):
+        return False
+    if not is_extension and _STORES.search(scope.owner):
         return False
     return len(facts.functions_named(scope.short_name)) == 1
 
