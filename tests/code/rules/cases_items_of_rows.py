@@ -64,7 +64,7 @@ CASES = [
         """
         impl Berth {
             async fn tariff(&self, db: &PgPool) -> sqlx::Result<i64> {
-                sqlx::query_scalar("SELECT cents FROM tariffs WHERE berth = $1").bind(self.id).fetch_one(db).await
+                sqlx::query_scalar("SELECT cents FROM t WHERE id = $1").bind(self.id).fetch_one(db).await
             }
         }
         async fn all(db: &PgPool) -> sqlx::Result<Vec<i64>> {
