@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.brokers import is_enqueued, is_published
+from faultkit.code.rules.vocabulary.locked_waits import through_functions
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.stored_writes import stored_writes
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -26,6 +27,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if not sent or _OUTBOX.search(facts.whole_text):
         return
     open_ = tuple(transactions(facts))
+    if open_:
+        now = {call for call in sent if not _is_later(call, facts)}
+        sent += sorted(through_functions(now, facts), key=lambda each: each.span)
     told: set[Span] = set()
     for call in sent:
         around = [one for one in open_ if is_within(call.span, one.span)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.locked_waits import through_functions
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.outside_services import asks_outside, waits_apart
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -15,8 +16,14 @@ from faultkit.code.rules.vocabulary.service_clients import service_calls, type_o
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _MAILS = frozenset(
-    {"django.core.mail.send_mail", "django.core.mail.send_mass_mail", "smtplib.SMTP.send_message"}
-)
+    (
+        "django.core.mail.send_mail", "django.core.mail.send_mass_mail", "smtplib.SMTP.send_message",
+        "smtplib.SMTP.sendmail", "net/smtp.SendMail", "aiosmtplib.send",
+        "nodemailer.createTransport().sendMail",
+        "django.core.mail.EmailMessage().send", "django.core.mail.EmailMultiAlternatives().send",
+        "django.core.mail.EmailMessage.send", "django.core.mail.EmailMultiAlternatives.send",
+    )
+)  # fmt: skip
 _MAILERS = re.compile(r"(mail_?sender|mailer|transporter)$", re.IGNORECASE)
 
 
@@ -33,6 +40,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in inside
         if call not in sent and (_asks_provider(call, facts) or asks_outside(call, facts))
     ]
+    known = {*sent}
+    sent += sorted(
+        through_functions(known | {call for call in facts.calls if asks_outside(call, facts)}, facts) - known,
+        key=lambda each: each.span,
+    )
     sent += [
         call
         for one in open_

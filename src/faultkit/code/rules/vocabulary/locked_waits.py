@@ -86,7 +86,7 @@ def through_functions(waits: set[Call], facts: Facts) -> set[Call]:
             call
             for scope in holders
             if scope is not None and not _GIVES_BACK.search(facts.text(scope.body))
-            for call in (*facts.callers_of(scope), *_of_items(scope, facts))
+            for call in (*facts.callers_of(scope), *_of_items(scope, facts), *_of_bound(scope, facts))
             if not call.is_launched and facts.named_function_of(call) is not scope
         } - found - waits  # fmt: skip
         if not newest:
@@ -110,6 +110,18 @@ def _of_items(scope: Scope, facts: Facts) -> Iterator[Call]:
         given = [each for each in scope.parameters if each.name not in ("self", "cls")]
         if is_item and own is not None and own.owner and len(call.arguments) == len(given):
             yield call
+
+
+def _of_bound(scope: Scope, facts: Facts) -> Iterator[Call]:
+    """Yield calls of a variable that holds a function with some of its arguments: `send = partial(mail, to)`,
+    `const send = mail.bind(null, to)`."""
+    for made in facts.calls_of_method("partial", "bind") if scope.short_name else ():
+        bound = made.receiver_written
+        if made.method == "partial":
+            bound = made.positional[0].value.text if made.positional else ""
+        name = made.assigned[0] if len(made.assigned) == 1 else ""
+        if bound.rpartition(".")[2] == scope.short_name and name.isidentifier():
+            yield from (call for call in facts.calls_on(made) if call.written == name)
 
 
 def sends_by_name(method: str) -> bool:

@@ -53,7 +53,11 @@ def asks_outside(call: Call, facts: Facts) -> bool:
     if not owner.isidentifier() or call.constructs or call.is_launched or call.is_decorator:
         return False
     type_ = type_of_receiver(call, facts)
-    if _AT_ONCE.match(call.method) or _LOCAL.search(type_) or not (call.arguments or call.is_awaited):
+    if _AT_ONCE.match(call.method) or not (call.arguments or call.is_awaited):
+        return False
+    if type_ and not _STORED.search(type_) and _has_limit(call, facts):
+        return True
+    if _LOCAL.search(type_):
         return False
     if type_:
         if _TYPES.search(type_):
@@ -63,6 +67,26 @@ def asks_outside(call: Call, facts: Facts) -> bool:
     elif f"self.{owner}" not in facts.assigned_names:
         return False
     return _is_said(call, owner, facts)
+
+
+def _has_limit(call: Call, facts: Facts) -> bool:
+    """Return whether the code ends the wait for a member after a time: `withTimeout(5_000) { events.placed() }`.
+
+    What computes in this process is given none."""
+    scope = facts.named_function_of(call)
+    return scope is not None and any(
+        facts.named_function_of(each) is scope
+        for each in facts.calls_around(call)
+        if each.method in _LIMITS and each.positional
+    )
+
+
+_LIMITS = frozenset(("withTimeout", "withTimeoutOrNull", "wait_for", "timeout", "pTimeout"))
+_STORED = NamePattern(
+    r"(Repository|Repositories|Repo|Dao|DAO|Store|Mapper|Queries|Querier|Cache|Model|Table|Outbox\w*|Context|Manager|Session"
+    r"|Template|Pool|Connection|Queue|Channel|Database|Client|Event|Lock|Mutex|Condition|Semaphore|Future|Task)$"
+)
+"""Types of what belongs to the database or to this process, also if the wait for it has an end."""
 
 
 def waits_apart(call: Call, given: str, facts: Facts) -> bool:
