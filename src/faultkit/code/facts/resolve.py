@@ -171,7 +171,9 @@ class Resolver:
         found = []
         inside = [raw for raw in self.found.calls.values() if raw.is_managed]
         for item, body in self.found.managed:
-            calls = [raw for raw in inside if _holds(item, raw.node)]
+            # Those in the body of a `lock (x) { … }` are of other items.
+            end = body.start if item.start_byte < body.start else item.end_byte
+            calls = [raw for raw in inside if _holds(item, raw.node) and raw.node.start_byte < end]
             for raw in calls[:1]:
                 found.append((self.call(raw.node), body))
             if not calls:

@@ -11,12 +11,16 @@ from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import node_at
+from faultkit.code.rules.vocabulary.held_for_clients import is_written_elsewhere, written_to_clients
+from faultkit.code.rules.vocabulary.held_for_one import is_asked_before, loads_for_all
+from faultkit.code.rules.vocabulary.held_otherwise import given_work, in_maps, in_serial_work, serial_runners
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, is_made_as_lock, lock_regions
 from faultkit.code.rules.vocabulary.locked_waits import (
     awaited_in_short_locks,
     gate_that_others_need,
     is_blocking_in_rust,
+    is_held_for_short,
     is_short_elsewhere,
     sends_by_name,
     through_functions,
@@ -48,6 +52,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     http |= {call for call in service_calls(facts) if not _is_of_driver(call, facts)}
     if facts.language == "go":
         http |= {call for call in facts.calls if _takes_context(call, facts) or _is_written(call, facts)}
+        http |= {*written_to_clients(facts)}
         yield from _sent_in_go(facts)
     waits = http | {*facts.calls_named(*_SLEEPS)} | {*waits_in_locks(facts)}
     if facts.language == "rust":
@@ -61,18 +66,27 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ]
         waits |= {call for call in asked if not _is_of_driver(call, facts)}
     yield from _of_items(facts)
+    yield from _of_each(facts)
     waits |= through_functions(waits - {*facts.calls_named(*_SLEEPS)}, facts)
+    waits |= {*given_work(waits, facts)}
     held = [
         (call, *found)
         for call in sorted(waits, key=lambda each: each.span)
-        if (found := _lock_around(call, facts)) is not None and not _is_asked_before(found[0], call, facts)
+        if (found := _lock_around(call, facts)) is not None
+        and not is_asked_before(found[0], call, facts)
+        and (found[1] or not loads_for_all(call, facts))
     ]
+    for call, lock in in_serial_work(waits, facts):
+        what = f"{call.written}() waits in {lock}, which runs nothing else meanwhile for any caller"
+        yield Hit(call.span, what, LIKELY, "medium")
+    for call, lock in in_maps(waits, facts):
+        yield Hit(call.span, f"{call.written}() waits while {lock} is locked for other keys, too", LIKELY)
     if facts.language in ("python", "csharp", *JAVASCRIPT):
         told = {call for call, _, _ in held}
         held += [
             (call, lock, False)
             for call, lock in awaited_in_short_locks(facts)
-            if call not in told and not _is_asked_before(lock, call, facts) and not _is_of_driver(call, facts)
+            if call not in told and not is_asked_before(lock, call, facts) and not _is_of_driver(call, facts)
         ]
     http |= through_functions(http, facts) if held else set()
     for call, lock, is_shared in held:
@@ -86,7 +100,9 @@ def _takes_locks(facts: Facts) -> bool:
     """Return whether a text may hold a lock: most do not, and to find what waits takes long."""
     if facts.language == "rust":
         return bool(facts.calls_of_method("lock", "write", "read"))
-    if any(word in facts.syntax.source for word in (*LOCK_WORDS, b"runExclusive")):
+    if any(word in facts.syntax.source for word in (*LOCK_WORDS, b"ConcurrentHashMap")):
+        return True
+    if serial_runners(facts):
         return True
     return any(
         _is_lock(call.written or call.name, call.name) or is_made_as_lock(call.written, facts)
@@ -94,44 +110,12 @@ def _takes_locks(facts: Facts) -> bool:
     )
 
 
-_EARLY = re.compile(r"\breturn\b")
-_MEMBER = re.compile(r"(?:\b(?:self|this)\.|\b_)?\b[A-Za-z_]\w*")
-
-
-def _is_asked_before(lock: str, call: Call, facts: Facts) -> bool:
-    """Return whether the function leaves with the value before it takes the lock, and asks again inside.
-
-    Then only those wait that need the load as well: it is how one of them loads for all."""
-    scope = facts.named_function_of(call)
-    if scope is None:
-        return False
-    taken = next(
-        (
-            each.taken.start if each.taken is not None else each.span.start
-            for each in lock_regions(facts)
-            if is_within(call.span, each.span) and is_within(each.span, scope.span)
-        ),
-        None,
-    )
-    if taken is None or taken <= scope.body.start:
-        return False
-    before, inside = facts.text(Span(scope.body.start, taken)), facts.text(Span(taken, call.span.start))
-    last = lock.rpartition(".")[2]
-    if not _EARLY.search(before) or re.search(rf"\b{re.escape(last)}\b\s*\.\s*\w", before):
-        return False
-    members = {name.rpartition(".")[2] for name in facts.assigned_names if name.startswith("self.")}
-    members |= {each.short_name for each in facts.scopes if each.name} | {*facts.file_names}
-    common = {*_MEMBER.findall(before)} & {*_MEMBER.findall(inside)}
-    names = {name.removeprefix("self.").removeprefix("this.") for name in common}
-    return bool(names & members - {last})
-
-
 _TALKS = frozenset(
     (
         "write", "flush", "readLine", "sendall", "recv", "drain", "readexactly", "readuntil", "readline",
         "Write", "Read", "ReadLine", "WriteLine", "Flush", "WriteAsync", "ReadAsync", "FlushAsync", "send",
         "sendMessage", "getOutputStream", "getInputStream", "SendAsync", "Send", "send_bytes", "send_text",
-        "send_json", "WriteString",
+        "send_json", "WriteString", "sendText", "sendBinary", "sendObject", "WriteMessage",
     )
 )  # fmt: skip
 _LINES = re.compile(
@@ -168,6 +152,37 @@ def _of_items(facts: Facts) -> Iterator[Hit]:
                 start = call.span.start if region.taken is None else region.taken.start
                 yield Hit(Span(start, call.span.end), what, LIKELY, "medium")
                 break
+
+
+def _of_each(facts: Facts) -> Iterator[Hit]:
+    """Yield a lock of a collection that is held while each of its items is awaited or written to in turn."""
+    if facts.language == "rust":
+        return
+    by_awaits = facts.language in ("python", "csharp", *JAVASCRIPT)
+    regions = [each for each in lock_regions(facts) if not each.is_shared]
+    for region in regions if len(regions) > 1 else ():
+        for loop in facts.within(facts.loops, region.span):
+            if loop.kind not in ("each", "comprehension") or not loop.targets:
+                continue
+            of_lines = not by_awaits and _OF_LINES.search(loop.over) is not None
+            if not of_lines and not (by_awaits and loop.kind == "each" and _OF_MEMBERS.search(loop.over)):
+                continue
+            item = re.compile(rf"\b(?:{'|'.join(map(re.escape, loop.targets))})\b")
+            sent = [
+                call
+                for call in facts.within(facts.calls, loop.body)
+                if (call.method in _TALKS if of_lines else call.is_awaited)
+                and item.search(call.receiver_written if of_lines else facts.text(call.span))
+                and region.lock not in call.written
+            ]
+            if sent and is_held_for_short(region, regions, facts):
+                lock = "the lock of this object" if region.lock == "self" else region.lock
+                what = f"{sent[0].written}() waits for one item after the other while {lock} is held"
+                yield Hit(Span(loop.span.start, sent[0].span.end), what, LIKELY, "medium")
+
+
+_OF_MEMBERS = re.compile(r"\b(?:self|this)\.\w|\b_[a-z]\w*")
+_OF_LINES = re.compile(r"(?i:sess|sock|conn|client|peer|subs|subscriber|emitter|viewer|member|listeners?)\w*")
 
 
 _OTHERS = re.compile(
@@ -401,7 +416,12 @@ def _go(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
     for lock in facts.own(facts.calls_of_method("Lock", "RLock"), scope):
         if lock.span.start > call.span.start or lock.arguments:
             continue
-        if lock.method == "RLock" and not _is_written(call, facts) and not _stops_readers(lock, call, facts):
+        if (
+            lock.method == "RLock"
+            and not _is_written(call, facts)
+            and not _stops_readers(lock, call, facts)
+            and not (is_written_elsewhere(lock, facts) and call in written_to_clients(facts))
+        ):
             continue  # Others may read meanwhile.
         name = lock.receiver_written
         ends = [
@@ -417,13 +437,7 @@ def _go(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
 def _stops_readers(lock: Call, call: Call, facts: Facts) -> bool:
     """Return whether readers wait, too: a writer that waits for this one lets no more of them in, and each
     item is asked in turn (Go)."""
-    if not facts.loops_around(call):
-        return False
-    last = lock.receiver_written.rpartition(".")[2]
-    others = [
-        each for each in facts.calls_of_method("Lock") if each.receiver_written.rpartition(".")[2] == last
-    ]
-    return any(facts.function_of(each) is not facts.function_of(lock) for each in others)
+    return bool(facts.loops_around(call)) and is_written_elsewhere(lock, facts)
 
 
 def _acquired(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.lock_regions import UNWRAPS, guard_of, lock_regions
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
@@ -30,6 +31,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _rust(facts: Facts) -> Iterator[Hit]:
+    yield from _of_maps(facts)
     for taken in facts.calls_of_method(*_TAKES):
         scope = facts.function_of(taken)
         if taken.arguments or taken.is_awaited or scope is None or not scope.is_async:
@@ -46,6 +48,63 @@ def _rust(facts: Facts) -> Iterator[Hit]:
         if waits is not None:
             what = f"{guard[0]} holds the lock {taken.receiver_written} while {waits.written}() is awaited"
             yield Hit(taken.span if unwrapped is None else unwrapped.span, what, LIKELY)
+
+
+_OF_MAPS = ("get", "get_mut", "entry", "iter", "iter_mut")
+_ENTRIES = frozenset(
+    ("or_insert", "or_insert_with", "or_default", "or_try_insert_with", "ok_or", "ok_or_else", *UNWRAPS)
+)
+"""Methods after which the part of the map is still locked."""
+
+
+def _of_maps(facts: Facts) -> Iterator[Hit]:
+    """Yield references into a map of dashmap, each of which keeps a part of that locked."""
+    if not facts.imports_any("dashmap"):
+        return
+    maps = {
+        name.removeprefix("self.")
+        for each in facts.assignments
+        for name in each.targets
+        if re.search(r"\bDashMap\b", facts.text(each.span))
+    }
+    for taken in facts.calls_of_method(*_OF_MAPS):
+        scope, owner = facts.function_of(taken), taken.receiver_written.rpartition(".")[2]
+        if scope is None or not scope.is_async or owner not in maps:
+            continue
+        held = taken
+        while not held.assigned and (
+            later := next((one for one in facts.calls_on(held) if one.method in _ENTRIES), None)
+        ):
+            held = later
+        rest = _block_of(held, facts)
+        names = re.findall(r"\w+", held.assigned[0]) if len(held.assigned) == 1 else []
+        if rest is None or not names or names[-1] == "_":
+            continue
+        waits = _first_wait(names[-1], rest, scope, facts)
+        if waits is not None and not _is_value(names[-1], held, facts):
+            kept = f"{names[-1]} keeps a part of {taken.receiver_written} locked"
+            what = f"{kept} while {waits.written}() is awaited"
+            yield Hit(Span(taken.span.start, waits.span.end), what, LIKELY)
+
+
+_COPIES = re.compile(r"\.(clone|copied|cloned|map)\(|=\s*\*")
+
+
+def _is_value(name: str, held: Call, facts: Facts) -> bool:
+    """Return whether a copy was made of what the map holds."""
+    made = [each for each in facts.assignments_to(name, held) if is_within(held.span, each.span)]
+    return any(
+        re.search(r"\.(clone|copied|cloned|map|value\(\)\.clone)\(|=\s*\*", facts.text(each.span))
+        for each in made
+    )
+
+
+def _block_of(call: Call, facts: Facts) -> Span | None:
+    """Return where a guard lives: the rest of its block, or the body of `if let` and `while let`."""
+    node = node_at(call.span, facts)
+    while node is not None and node.type not in ("block", "if_expression", "while_expression"):
+        node = node.parent
+    return None if node is None else Span(call.span.end, node.end_byte)
 
 
 def _is_parking_lot(taken: Call, facts: Facts) -> bool:
@@ -118,5 +177,5 @@ RULE = Rule(
     severity="high",
     languages=(*RUST, *PYTHON, *KOTLIN),
     check=_check,
-    words=(b"lock", b"Lock", b"Semaphore", b"Condition", b".read()", b".write()"),
+    words=(b"lock", b"Lock", b"Semaphore", b"Condition", b".read()", b".write()", b"DashMap"),
 )

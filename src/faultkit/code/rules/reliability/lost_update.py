@@ -9,6 +9,7 @@ from faultkit.code.facts import Argument, Assignment, Call, Facts, Place, Scope,
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
+from faultkit.code.rules.vocabulary.held_otherwise import is_in_serial_work
 from faultkit.code.rules.vocabulary.name_places import is_followed
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
 from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documents
@@ -406,6 +407,8 @@ def _in_cache(facts: Facts) -> Iterator[Hit]:
             if first is None or first.value.text != key.value.text or facts.function_of(read) is not scope:
                 continue
             if read.receiver_written != write.receiver_written or read.span.start > write.span.start:
+                continue
+            if is_in_serial_work(write, facts):
                 continue
             if _is_derived(value.value.text, read, facts) and not UPDATE_GUARDS.search(
                 facts.text(scope.span)

@@ -27,7 +27,7 @@ _COLLECTIONS = re.compile(
 )
 _STARTS = re.compile(
     r"^(__init__|__new__|__post_init__|__del__|~\w+|[fF]inalize|__enter__|__repr__|constructor|[nN]ew\w*|String"
-    r"|[tT]oString)$"
+    r"|[tT]oString|Dispose(Async|Core|AsyncCore)?)$"
     r"|^_?(init|initiali[sz]e|configure|set_?up)",
     re.IGNORECASE,
 )

@@ -20,7 +20,11 @@ _CONNECTS = (
 )  # fmt: skip
 _AWS = ("boto3.client().", "boto3.resource().", "boto3.Session().client().")
 _RESTY = NamePattern(r"/resty(/v\d+)?\..*\.(Get|Post|Put|Patch|Delete|Head|Send|Execute)$")
-_STORE_TYPE = NamePattern(r"(^|[./])I?[A-Z]\w*(Repository|Dao|DAO|Mapper)$")
+_STORE_TYPE = NamePattern(
+    r"(^|[./])I?(?!(Object|Json|JSON|Xml|XML|Yaml|Csv|Cbor|Model|Bean|Row|Param|Set)Mapper$)[A-Z]\w*"
+    r"(Repository|Dao|DAO|Mapper)$"
+)
+"""Mappers of MyBatis; those of texts and objects ask no database."""
 _LOCAL_METHOD = NamePattern(r"^(get(Class|Name)|toString|hashCode|equals|flush|clear)$")
 _SENDS = NamePattern(
     r"^(Write|Send|Publish|Post|Put|Set|Save|Store|Upload|Insert|Update|Upsert|Delete|Exec|Push|Emit|Flush|Call|Do|Produce"
@@ -48,8 +52,14 @@ def waits_in_locks(facts: Facts) -> Iterator[Call]:
                 continue
             if _STORE_TYPE.search(type_of_receiver(call, facts)):
                 yield call
+        if facts.language == "csharp":
+            yield from (call for call in facts.calls_of_method(*_ADO_CALLS) if _ADO.search(call.name))
         if facts.language == "csharp" and facts.imports_any("Microsoft.EntityFrameworkCore"):
             yield from (call for call in facts.calls if call.is_awaited and call.method in _OF_CONTEXT)
+
+
+_ADO_CALLS = ("Open", "ExecuteReader", "ExecuteScalar", "ExecuteNonQuery")
+_ADO = NamePattern(r"(^|\.)(Sql|Npgsql|MySql|Oracle|Odbc|Db)(Connection|Command)\.\w+$")
 
 
 _OF_CONTEXT = frozenset(
@@ -148,7 +158,7 @@ def awaited_in_short_locks(facts: Facts) -> Iterator[tuple[Call, str]]:
     What awaits while it has the lock makes all others wait as long, who only look something up."""
     regions = lock_regions(facts)
     for region in regions if len(regions) > 1 else ():
-        if region.is_shared or not _is_held_for_short(region, regions, facts):
+        if region.is_shared or not is_held_for_short(region, regions, facts):
             continue
         for call in facts.within(facts.calls, region.span):
             if not call.is_awaited or _QUICK.match(call.method) or not _OF_MEMBER.match(call.written):
@@ -164,7 +174,7 @@ def awaited_in_short_locks(facts: Facts) -> Iterator[tuple[Call, str]]:
                 break
 
 
-def _is_held_for_short(region: Region, regions: list[Region], facts: Facts) -> bool:
+def is_held_for_short(region: Region, regions: list[Region], facts: Facts) -> bool:
     """Return whether another function takes the same lock, and awaits nothing while it has it."""
     scope, name = facts.named_function_of(region), region.lock.rpartition(".")[2]
     made = re.search(rf"\b{re.escape(name)}\b[^\n]*=[^\n]*", facts.whole_text)
@@ -209,4 +219,24 @@ def gate_that_others_need(call: Call, facts: Facts) -> str | None:
                 continue
             if not any(each.is_awaited for each in facts.within(facts.calls, other.span)):
                 return region.lock
+        if _fills_before(region, call, facts):
+            return region.lock
     return None
+
+
+_FILLS = ("Add", "Enqueue", "Push", "AddLast", "AddRange", "Append")
+
+
+def _fills_before(region: Region, call: Call, facts: Facts) -> bool:
+    """Return whether most that take the lock only put something into a list, and one of them sends that."""
+    for each in facts.within(facts.calls_of_method(*_FILLS), Span(region.span.start, call.span.start)):
+        owner = each.receiver_written.removeprefix("this.")
+        if f"self.{owner}" not in facts.file_names:
+            continue
+        size = re.compile(rf"\b{re.escape(owner)}\??\.(?:Count|Length)\b")
+        if any(
+            step.kind == "branch" and size.search(step.text)
+            for step in facts.within(facts.steps, Span(each.span.end, region.span.end))
+        ):
+            return True
+    return False

@@ -70,7 +70,7 @@ def asks_outside(call: Call, facts: Facts) -> bool:
 
 
 def _has_limit(call: Call, facts: Facts) -> bool:
-    """Return whether the code ends the wait for a member after a time: `withTimeout(5_000) { events.placed() }`.
+    """Return whether the code ends the wait for a member after a time: `withTimeout(5_000) { bus.send() }`.
 
     What computes in this process is given none."""
     scope = facts.named_function_of(call)

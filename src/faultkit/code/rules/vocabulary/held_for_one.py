@@ -1,0 +1,102 @@
+"""Locks that are held while one caller loads for all: then only those wait that need the load as well.
+
+A lock of all keys is no such: who needs another key waits for nothing of its own. Knows no clients.
+"""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.rule import JAVASCRIPT
+from faultkit.code.rules.vocabulary.lock_regions import lock_regions
+
+_EARLY = re.compile(r"\breturn\b")
+_MEMBER = re.compile(r"(?:\b(?:self|this)\.|\b_)?\b[A-Za-z_]\w*")
+_BESIDE = frozenset(("self", "this", "cls", "ctx", "ct", "cancellationToken", "token", "signal", "w"))
+
+
+def is_asked_before(lock: str, call: Call, facts: Facts) -> bool:
+    """Return whether the function leaves with the value before it takes the lock, and asks again inside."""
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    taken = next(
+        (
+            each.taken.start if each.taken is not None else each.span.start
+            for each in lock_regions(facts)
+            if is_within(call.span, each.span) and is_within(each.span, scope.span)
+        ),
+        None,
+    )
+    if taken is None or taken <= scope.body.start:
+        return False
+    before, inside = facts.text(Span(scope.body.start, taken)), facts.text(Span(taken, call.span.start))
+    last = lock.rpartition(".")[2]
+    if not _EARLY.search(before) or re.search(rf"\b{re.escape(last)}\b\s*\.\s*\w", before):
+        return False
+    common = {*_MEMBER.findall(before)} & {*_MEMBER.findall(inside)}
+    names = {name.removeprefix("self.").removeprefix("this.") for name in common}
+    asked = names & _members(facts) - {last}
+    return bool(asked) and not (_is_by_key(asked, inside, scope) and _is_of_all(lock, scope, facts))
+
+
+def _members(facts: Facts) -> set[str]:
+    members = {name.rpartition(".")[2] for name in facts.assigned_names if name.startswith("self.")}
+    return members | {each.short_name for each in facts.scopes if each.name} | {*facts.file_names}
+
+
+def _is_by_key(asked: set[str], text: str, scope: Scope) -> bool:
+    """Return whether what is asked for belongs to a key that the function is given: `cache.get(tenant)`."""
+    keys = {each.name for each in scope.parameters} - _BESIDE
+    return any(
+        not asked.isdisjoint(found.group(1, 2)) and found[3] in keys
+        for found in re.finditer(r"\b(\w+)(?:\.(\w+))?(?:<[^()<>]*>)?\s*[\[(]\s*(\w+)\s*[\]),]", text)
+    )
+
+
+def _is_of_all(lock: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a lock is a member or belongs to the file: one of a key is made or found here."""
+    if "[" in lock or "(" in lock:
+        return False
+    root = lock.partition(".")[0]
+    return root in ("self", "this") or not any(
+        root in each.targets and each.scope is not None and is_within(each.span, scope.span)
+        for each in facts.assignments
+    )
+
+
+_OF_SELF = re.compile(r"\b(?:self|this)\.#?(\w+)\b(?!\s*[\[(]|\.(?:get|has)\b)")
+_WORD = re.compile(r"\w+")
+
+
+def loads_for_all(call: Call, facts: Facts) -> bool:
+    """Return whether a task waits for what all that take the lock need, and only if it is missing or old.
+
+    `async with self._lock: if self._token is None: self._token = await self._fetch()`: the condition reads a
+    member that is not looked up by a key, and what is called or the code behind it assigns that."""
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    tests = [
+        step.text
+        for step in facts.within(facts.steps, scope.body)
+        if step.kind == "branch" and step.span.start < call.span.start
+    ]
+    members = {name[5:] for name in (*facts.assigned_names, *facts.file_names) if name.startswith("self.")}
+    word = _OF_SELF if facts.language in ("python", *JAVASCRIPT) else _WORD
+    tested = {name for text in tests for name in word.findall(text)} & members
+    if not tested:
+        return False
+    holders = [
+        scope,
+        *(each for each in facts.functions_named(call.method) if call in facts.callers_of(each)),
+    ]
+    return any(
+        target.removeprefix("self.") in tested
+        for holder in holders
+        for each in facts.within(facts.assignments, holder.body)
+        if holder is not scope or each.span.end >= call.span.end
+        for target in each.targets
+    )
