@@ -10,6 +10,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.claimed_rows import claimed_rows
 from faultkit.code.rules.vocabulary.claims import claims
+from faultkit.code.rules.vocabulary.counted_rows import counted_rows
 from faultkit.code.rules.vocabulary.idempotency_keys import SENT_ONCE
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
@@ -19,7 +20,8 @@ from faultkit.code.rules.vocabulary.sql_updates import counted_after_check, take
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _GUARDS = TextPattern(
-    r"(?<!find)unique(?!OrThrow)|on_?\s*conflict|conflict_|doNothing|duplicate[\s_]?(key|entry)|ER_DUP|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
+    r"(?<!find)(?<!no )unique(?!OrThrow)|on_?\s*conflict|conflict_|doNothing|duplicate[\s_]?(key|entry)"
+    r"|ER_DUP|Integrity|ConstraintViolation|P2002|23505|\b11000\b|1062|upsert|get_or_create"
     r"|update_or_create|insert_?ignore|insert\s+or\b|DbUpdateException|findOrCreate|FirstOrCreate"
     r"|ignore_conflicts|orIgnore|setnx|isUnique",
     re.IGNORECASE,
@@ -59,6 +61,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(
                 span, f"another request may change {column} between the question and the update", LIKELY
             )
+    for span, column in counted_rows(facts):
+        what = f"another request may change {column} between this question and the update"
+        yield Hit(span, what, LIKELY)
     for span, column in taken_after_check(facts):
         scope = next(facts.functions_around(Place(span)), None)
         if scope is None or not (
@@ -289,8 +294,10 @@ def _by_sql(facts: Facts) -> Iterator[tuple[Hit, bool]]:
     for each in sent:
         table = _FROM.search(each.sql) if each.verb == "select" else None
         if table is not None and re.search(r"\bwhere\b", each.sql, re.IGNORECASE):
-            key = facts.named_function_of(each.call), table[1].lower()
-            checks.setdefault(key, []).append(each.call)
+            holder = facts.named_function_of(each.call)
+            checks.setdefault((holder, table[1].lower()), []).append(each.call)
+            for call in () if holder is None else facts.callers_of(holder):
+                checks.setdefault((facts.named_function_of(call), table[1].lower()), []).append(call)
     for insert in sent if checks else ():
         into = _INTO.search(insert.sql) if insert.verb == "insert" else None
         scope = facts.named_function_of(insert.call)

@@ -32,7 +32,9 @@ class Thing(NamedTuple):
     raw_key: str = ""
     """The key as written, where a variable holds it."""
     counts: bool = False
-    """Whether it is made one more, so that the question is how many there are."""
+    """Whether it is made one more or less, so that the question is how many there are."""
+    is_down: bool = False
+    """Whether it is made one less, so that the question is whether any are left."""
 
     def is_same(self, other: Thing) -> bool:
         """Return whether both are the same key of the same store, in the same function."""
@@ -71,7 +73,7 @@ _KEYS_COUNTED = frozenset(
     (
         "incr", "Incr", "incrby", "incrBy", "IncrBy", "increment", "StringIncrement", "StringIncrementAsync",
         "hincrby", "hIncrBy", "HIncrBy", "decr", "Decr", "decrBy", "DecrBy", "decrement", "StringDecrement",
-        "StringDecrementAsync",
+        "StringDecrementAsync", "decrby", "HashDecrement", "HashDecrementAsync", "decr_by", "incr_by",
     )
 )  # fmt: skip
 _SIZES_ASKED = frozenset(
@@ -213,7 +215,9 @@ def _set_by(call: Call, facts: Facts) -> Thing | None:
         return _thing("key", _store(call), _key_of(call), scope, call, facts)
     if call.method in _KEYS_COUNTED and call.positional and _is_key_store(call, facts):
         thing = _thing("key", _store(call), _key_of(call), scope, call, facts)
-        return thing._replace(counts=True)
+        is_less = call.method.lower().removeprefix("hash").removeprefix("string").startswith("decr")
+        less = is_less or call.positional[-1].value.text.startswith("-")
+        return thing._replace(counts=True, is_down=less)
     if _is_row(call, "Put", _ROWS_SET, facts):
         return _thing("key", _store(call), "row", scope, call, facts)
     kind = _kind_of_member(call, facts)

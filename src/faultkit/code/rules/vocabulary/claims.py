@@ -45,6 +45,7 @@ _IS_MISSING = re.compile(
 _NEGATED = re.compile(r"^[\s(]*(?:!(?!=)|not\b)|Boolean\.FALSE\b")
 _COMPARES = re.compile(r"[^-=<>][<>](?![<>])")
 _BELOW = re.compile(r"[^-=<>]<(?!<)")
+_NONE_LEFT = re.compile(r"(?:[^!=<>]=?==|<=)\s*[\"']?0\b|^[\s(]*!\w+\s*$")
 _ERROR_IS_NIL = re.compile(r"\berr\s*==\s*nil\b")
 _ONLY_ERROR = re.compile(r"^[\s(]*err\s*!=\s*nil[\s)]*$")
 _PRESENCE = (
@@ -106,9 +107,13 @@ def _is_claim(question: Thing, setting: Thing, facts: Facts) -> bool:
         text = step.text
         if not _depends(step, question, names, facts) or _ONLY_ERROR.match(text):
             continue
-        if setting.counts and not _COMPARES.search(text):
+        if setting.is_down and "match" in facts.text(Span(step.span.start, step.span.start + 5)):
+            text = f"{text} {facts.text(Span(step.span.start, setting.place.start))}"
+        if setting.counts and not (_COMPARES.search(text) or (setting.is_down and _NONE_LEFT.search(text))):
             continue
         is_missing = _BELOW.search(text) is not None if setting.counts else _is_about_missing(text, names)
+        if setting.is_down:
+            is_missing = not is_missing and _NONE_LEFT.search(text) is None
         for arm in (arm for arm in facts.arms if arm.fork == step.span):
             if is_missing != (arm.place == 0) and _gives_value(arm, question, names, facts):
                 return _is_about_once(question) and arm.leaves != ""
@@ -128,6 +133,8 @@ def _refuses(arm: Arm, is_missing: bool, question: Thing, setting: Thing, facts:
     holds_set = is_within(setting.place, arm.span)
     if is_missing == (arm.place == 0):
         # Nothing is there: it is taken here, and work is done for it.
+        if setting.is_down and holds_set and is_missing:
+            return True
         return (
             holds_set
             and is_missing

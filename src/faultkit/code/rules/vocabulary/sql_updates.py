@@ -100,12 +100,23 @@ def written_back(facts: Facts) -> Iterator[tuple[Statement, str, str]]:
         if found is None:
             continue
         before = [*_read_before(write, found[1], found[2], facts)]
-        if before and any(
-            step.kind == "binary"
-            and step.word in ("+", "-")
-            and min(before) < step.span.end
-            and not any(side.shape == "text" for side in step.sides)
-            for step in facts.within(facts.steps, write.scope.body)
+        if (
+            before
+            and any(
+                step.kind == "binary"
+                and step.word in ("+", "-")
+                and min(before) < step.span.end
+                and not any(side.shape == "text" for side in step.sides)
+                for step in facts.within(facts.steps, write.scope.body)
+            )
+        ) or (
+            before
+            and any(
+                each.operator in ("+=", "-=", "++", "--")
+                and min(before) < each.span.start < write.span.start
+                and each.targets[0].rpartition(".")[2].lower() == found[2].replace("_", "").lower()
+                for each in facts.within(facts.assignments, write.scope.body)
+            )
         ):
             yield write, found[1], found[2]
 
