@@ -69,6 +69,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if not _is_amount(field, each.scope, facts) or UPDATE_GUARDS.search(facts.text(each.scope.span)):
             continue
+        if any(each.targets[0] in loop.over for loop in facts.loops_around(each)):
+            continue  # It counts the rounds of this loop.
         if _is_loaded(name, each, facts) and _is_saved(name, each.span.end, each.scope, facts):
             what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
             yield Hit(each.span, what, LIKELY if handler_around(each, facts) else POSSIBLE)

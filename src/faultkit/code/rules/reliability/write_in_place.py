@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.published_files import is_published
+from faultkit.code.rules.vocabulary.shared_drafts import shared_drafts
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WRITES = frozenset(
@@ -38,6 +39,11 @@ _READS = frozenset(
 _OPENS = {
     "os.OpenFile": re.compile(r"O_TRUNC"),
     "java.nio.channels.FileChannel.open": re.compile(r"TRUNCATE_EXISTING"),
+    "fs/promises.open": re.compile(r"^[\"']w"),
+    "fs.promises.open": re.compile(r"^[\"']w"),
+    "fs.openSync": re.compile(r"^[\"']w"),
+    "fs.open": re.compile(r"^[\"']w"),
+    "fs.createWriteStream": re.compile(r"^(?!.*[\"']a)", re.DOTALL),
     "FileStream": re.compile(r"FileMode\.(Create|Truncate)\b"),
     "StreamWriter": re.compile(r"^(?!.*\btrue\b)", re.DOTALL),
 }
@@ -79,6 +85,8 @@ _METHODS = frozenset(
         *_PYTHON,
         "OpenFile",
         "open",
+        "openSync",
+        "createWriteStream",
         "FileStream",
         "StreamWriter",
     )
@@ -93,6 +101,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call, path in paths:
         for given, place in _given_paths(path, call, facts):
             read.setdefault(_key(given, place, facts), []).append(call)
+    for span, draft, target in shared_drafts(facts):
+        what = f"{draft[:40]} has the same name for each {target[:40]}: two writers at once mix their bytes"
+        yield Hit(span, what, LIKELY)
     hits = list(_handed_over(calls, facts))
     told = {hit.span for hit in hits}
     yield from hits
@@ -329,13 +340,33 @@ def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Fa
             and _STORES.search(facts.text(outer.span)) is not None
             and _STATE.search(names) is not None
         )
-    if _STATE.search(path):
+    if _STATE.search(path) or _is_read_at_start(path, write, reads, facts):
         return True
     if not _maker(path, write, facts) and any(
         each.scope is not None for each in facts.assignments_to(path, write)
     ):
         return False  # A path that is put together here: files of any kind.
     return _STORES.search(facts.text(outer.span)) is not None or _STATE.search(outer.owner) is not None
+
+
+def _is_read_at_start(path: str, write: Call, reads: list[Call], facts: Facts) -> bool:
+    """Return whether an object reads the file of its member when it is made, and writes it later."""
+    name, scope = path.removeprefix("self.").removeprefix("this."), facts.named_function_of(write)
+    if scope is None or not scope.owner or not name.isidentifier():
+        return False
+    own = {each.owner for each in facts.assignments if f"self.{name}" in each.targets}
+    makers = ("__init__", "constructor", "init", scope.owner.rpartition(".")[2])
+    for read in reads:
+        reader = facts.named_function_of(read)
+        if reader is not None and (reader.owner != scope.owner or reader.short_name not in makers):
+            continue
+        if (
+            scope.owner in own
+            and scope.short_name not in makers
+            and (reader is not None or read.receiver_written == path)
+        ):
+            return True
+    return False
 
 
 def _path(call: Call, how: str, facts: Facts) -> str:
