@@ -57,7 +57,7 @@ _SAFE = frozenset(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     told = set[Span]()
-    for hit in _known(facts) if facts.language != "rust" else ():
+    for hit in (*_advisory(facts), *(_known(facts) if facts.language != "rust" else _forgotten(facts))):
         told.add(hit.span)
         yield hit
     for hit in _by_inverse(facts):
@@ -121,8 +121,45 @@ def _is_opposite(found: re.Match[str], end: Call, call: Call) -> bool:
     return not given or given[0] in taken or given[0].isdigit()
 
 
+def _forgotten(facts: Facts) -> Iterator[Hit]:
+    """Yield permits that are forgotten, and given back by `add_permits` only at the end (Rust)."""
+    for call in facts.calls_of_method("forget"):
+        scope, made = facts.function_of(call), call.origin
+        while made is not None and not made.method.removeprefix("try_").startswith("acquire"):
+            made = made.origin
+        if scope is None or made is None:
+            continue
+        ends = [
+            each
+            for each in facts.own(facts.calls_of_method("add_permits"), scope)
+            if each.receiver_written == made.receiver_written and each.span.start > call.span.end
+        ]
+        if ends and (how := left_before(_end_of_statement(call.span.end, facts), ends, scope, facts)):
+            yield Hit(Span(made.span.start, ends[0].span.end), f"{ends[0].written}() is skipped when {how}")
+
+
+def _by_helpers(facts: Facts) -> Iterator[Hit]:
+    """Yield locks that a helper of this text takes for its caller, which gives them back too late."""
+    for taken in facts.calls_of_method(*_PAIRS):
+        helper = facts.named_function_of(taken) if _is_lock(taken, facts) else None
+        if helper is None or "." not in f"{taken.receiver_written}." or _holds_release(taken, helper, facts):
+            continue
+        for call in facts.callers_of(helper):
+            scope = facts.function_of(call)
+            if scope is None or not call.is_discarded:
+                continue
+            ends = [each for each in facts.within(facts.calls, scope.span) if _releases(each, taken)]
+            if ends and (how := left_before(call.span.end, ends, scope, facts)):
+                what = f"{ends[0].written}() is skipped when {how}, though {call.written}() takes it"
+                yield Hit(Span(call.span.start, ends[-1].span.end), what, LIKELY)
+
+
+def _holds_release(taken: Call, helper: Scope, facts: Facts) -> bool:
+    return any(_releases(each, taken) for each in facts.within(facts.calls, helper.span))
+
+
 def _known(facts: Facts) -> Iterator[Hit]:
-    yield from _advisory(facts)
+    yield from _by_helpers(facts)
     if facts.language == "go":
         for span, back in slots_kept(facts):
             yield Hit(span, f"the slot is kept where the function returns before {back}", LIKELY)
@@ -164,6 +201,7 @@ def _advisory(facts: Facts) -> Iterator[Hit]:
         return
     taken = [call for call in facts.calls if _sends(_ADVISORY, call, facts)]
     given = [call for call in facts.calls if _sends(_UNLOCKS, call, facts)]
+    taken, given = [*taken, *_of_callers(taken, given, facts)], [*given, *_of_callers(given, taken, facts)]
     reported = set[Scope]()
     for call in taken:
         scope = facts.function_of(call)
@@ -176,10 +214,22 @@ def _advisory(facts: Facts) -> Iterator[Hit]:
             what = "the lock of the session is kept where the function leaves before it is given back"
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY)
             reported.add(scope)
+        elif facts.language == "rust":
+            if left_before(_end_of_statement(begin, facts), ends, scope, facts):
+                what = "the lock of the session is kept when something in between fails"
+                yield Hit(Span(call.span.start, ends[0].span.end), what, LIKELY)
+                reported.add(scope)
         elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, begin, ends, facts):
             what = "the lock of the session is kept when something in between fails or returns"
             yield Hit(call.span, what, LIKELY)
             reported.add(scope)
+
+
+def _of_callers(sent: list[Call], opposite: list[Call], facts: Facts) -> list[Call]:
+    """Return calls of helpers of this text that only take, or only give back, such a lock."""
+    both = {facts.named_function_of(call) for call in opposite}
+    helpers = {facts.named_function_of(call) for call in sent} - both - {None}
+    return [call for helper in helpers if helper is not None for call in facts.callers_of(helper)]
 
 
 def _sends(pattern: re.Pattern[str], call: Call, facts: Facts) -> bool:

@@ -66,13 +66,24 @@ def _csharp(call: Call, facts: Facts) -> str:
         return _SHORT if call.arguments and _is_stream(call, facts) else ""
     if call.method in ("Wait", "WaitAsync", "WaitOne"):
         first = call.argument(place=0)
-        timed = first is not None and _TIMED.search(first.value.text) is not None
-        locks = re.search(r"(?i)sem|lock|gate|mutex|throttle", call.receiver_written) is not None
-        return _NOT_DONE if timed and locks else ""
+        # Of two arguments the first is the time, and the second the token.
+        timed = first is not None and (len(call.positional) == 2 or _is_time(first.value.text, call, facts))
+        of_lock = re.search(r"(?i)sem|lock|gate|mutex|throttle", f"{call.receiver_written} {call.receiver}")
+        return _NOT_DONE if timed and of_lock is not None else ""
     if call.method == "TryWrite":
         bounded = "CreateBounded" in facts.whole_text and "FullMode.Drop" not in facts.whole_text
         return _NOT_DONE if bounded else ""
     return _NOT_DONE
+
+
+def _is_time(text: str, call: Call, facts: Facts) -> bool:
+    if _TIMED.search(text):
+        return True
+    return text.isidentifier() and any(
+        "TimeSpan" in each.type or (each.value is not None and "TimeSpan" in each.value.text)
+        for name in (text, f"self.{text}")
+        for each in facts.assignments_to(name, call)
+    )
 
 
 def _rust(call: Call, facts: Facts) -> str:

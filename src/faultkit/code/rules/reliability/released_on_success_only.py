@@ -122,7 +122,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY, severity)
         elif _may_miss(call, ends, scope, facts, call not in unknown):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
-            yield Hit(call.span, what, LIKELY, severity)
+            yield Hit(Span(call.span.start, max(call.span.end, ends[0].span.end)), what, LIKELY, severity)
 
 
 def _held_by(call: Call) -> str:
@@ -172,7 +172,7 @@ def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | N
     word = re.escape(name)
     rest = Span(call.span.end, scope.body.end)
     found = re.search(
-        rf"\bwith\s+{word}\s*[:,]|\btry\s*\(\s*{word}\s*\)|\busing\s*\(\s*{word}\s*\)|\b{word}\.use\s*\{{",
+        rf"\bwith\s+{word}\s*[:,]|\btry\s*\(\s*{word}\s*[;)]|\busing\s*\(\s*{word}\s*\)|\b{word}\.use\s*\{{",
         facts.text(rest),
     )
     if found is None:
@@ -192,7 +192,11 @@ def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
     return any(
         branch.kind == "branch"
         and is_within(step.span, branch.span)
-        and re.search(rf"(?:!|not |=\s*)\(?{word}\b|\b{word}\s*(?:==|is)", branch.text)
+        and re.search(
+            rf"(?:!|not |=\s*)\(?{word}\b(?!\.(?!is|Is|ok\b|Has|try|acquire|lock|connect|begin|Wait|Try))"
+            rf"|\b{word}\s*(?:==|is)",
+            branch.text,
+        )
         for branch in facts.within(facts.steps, scope.body)
     )
 
@@ -249,7 +253,12 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
     handed = (
         ("return",) if any(_MANAGER.search(each.name) for each in scope.decorators) else ("return", "yield")
     )
-    if any(
+    # What Go releases in a deferred call is only lent to the function that is called last.
+    lent = facts.language == "go" and any(
+        facts.is_deferred(each) and each.method in RELEASES and each.receiver_written == name
+        for each in facts.within(facts.calls, scope.body)
+    )
+    if not lent and any(
         step.kind in handed and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
         for step in facts.within(facts.steps, scope.body)
     ):
@@ -404,11 +413,23 @@ def _is_worked_on(call: Call, between: list[Call], last: Call, scope: Scope, fac
         step.kind == "raise" and call.span.end < step.span.start < last.span.start
         for step in facts.own(facts.steps, scope)
     )
+    if any(_raises(each, facts) for each in between):
+        return True
     return raises or any(
         each.receiver_written.startswith("self.")
         and not is_logging(each)
         and name not in each.written.split(".")
         for each in between
+    )
+
+
+def _raises(call: Call, facts: Facts) -> bool:
+    """Return whether a function of this text is called that raises an error of its own."""
+    return any(
+        step.kind == "raise" and facts.function_of(step) is scope
+        for scope in facts.functions_named(call.method)
+        if call in facts.callers_of(scope)
+        for step in facts.within(facts.steps, scope.body)
     )
 
 

@@ -10,6 +10,7 @@ from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.late_bodies import late_bodies
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
@@ -19,6 +20,8 @@ _READS = re.compile(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for span, name in late_bodies(facts):
+        yield Hit(span, f"{name} is still open where the function leaves", LIKELY)
     if facts.language == "python" or facts.language in JAVASCRIPT:
         yield from _left_unread(facts)
     if facts.language in JAVASCRIPT:

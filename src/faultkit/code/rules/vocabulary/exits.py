@@ -151,7 +151,9 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
             continue
         if call.span.end > limit or any(is_within(end.span, call.span) for end in ends):
             continue
-        may_fail = call.is_awaited or (facts.language in _THROWS and "." in call.written)
+        may_fail = call.is_awaited or (
+            facts.language in _THROWS and ("." in call.written or _is_given(call, facts))
+        )
         if (
             may_fail
             and not is_survived(call, facts)
@@ -159,6 +161,13 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
         ):
             return f"{call.written}() fails"
     return ""
+
+
+def _is_given(call: Call, facts: Facts) -> bool:
+    """Return whether a function is called that another has been given, as by a decorator."""
+    return any(
+        call.written == each.name for scope in facts.functions_around(call) for each in scope.parameters
+    )
 
 
 def _is_of(end: Placed, scope: Scope, facts: Facts) -> bool:
