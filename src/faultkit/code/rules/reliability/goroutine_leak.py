@@ -80,7 +80,7 @@ def _sent_by_others(
     name: str, scope: Scope, uses: tuple[ChannelUse, ...], facts: Facts
 ) -> list[tuple[ChannelUse, Call]]:
     """Return sends of functions of this text that a goroutine runs and gives the channel: `go ask(u, ch)`."""
-    found = []
+    found = [*_sent_by_closures(name, scope, uses, facts)]
     for call in goroutines(facts):
         body = _given_body(name, call, facts) if is_within(call.span, scope.body) else None
         for use in uses if body is not None else ():
@@ -88,6 +88,25 @@ def _sent_by_others(
             if own and use.sends and use.select is None:
                 found.append((use, call))
     return found
+
+
+def _sent_by_closures(
+    name: str, scope: Scope, uses: tuple[ChannelUse, ...], facts: Facts
+) -> Iterator[tuple[ChannelUse, Call]]:
+    """Yield sends of a function in a variable that goroutines run: `ask := func(u URL) { ch <- get(u) }`."""
+    for call in goroutines(facts):
+        if not call.written.isidentifier() or not is_within(call.span, scope.body):
+            continue
+        made = [
+            each
+            for each in facts.assignments_to(call.written, call)
+            if each.scope is scope and each.value is not None and each.value.shape == "function"
+        ]
+        for use in uses if len(made) == 1 else ():
+            value = made[0].value
+            inside = value is not None and is_within(use.span, value.span)
+            if inside and use.channel == name and use.sends and use.select is None:
+                yield use, call
 
 
 def _given_body(name: str, call: Call, facts: Facts) -> tuple[Span, str] | None:

@@ -11,6 +11,7 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.cancellation_limits import is_limited
 from faultkit.code.rules.vocabulary.late_limits import late_limits
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.surviving_programs import surviving_programs
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
@@ -40,6 +41,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield hit
     for _, span, what in late_limits(facts):
         yield Hit(span, what, LIKELY)
+    for call, what in surviving_programs(facts):
+        yield Hit(call.span, what, LIKELY)
 
 
 def _is_killed(call: Call, facts: Facts) -> bool:

@@ -9,6 +9,7 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.dropped_handles import dropped_handles
 from faultkit.code.rules.vocabulary.first_of_several import left_running
 from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
 from faultkit.code.rules.vocabulary.started_tasks import StartedTask, endless_tasks
@@ -30,7 +31,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     kept = _tasks(facts) if facts.language == "python" else _launched(facts)
     others = (Hit(span, what, LIKELY) for span, what in left_running(facts))
     shared = _shared(facts) if facts.language == "kotlin" else ()
-    for hit in (*others, *kept, *shared, *_left(facts)):
+    dropped = (Hit(call.span, what, LIKELY) for call, what in dropped_handles(facts))
+    for hit in (*others, *kept, *shared, *_left(facts), *dropped):
         if hit.span.start not in reported:
             reported.add(hit.span.start)
             yield hit

@@ -76,6 +76,9 @@ def kept_listeners_of_ended(facts: Facts) -> Iterator[Kept]:
         yield from _kept_for_the_end(facts)
 
 
+_DELEGATE = re.compile(r"(^|\.)(Action|Func|\w*(Event)?Handler|\w*Delegate)\b")
+
+
 def _events(facts: Facts) -> Iterator[Kept]:
     """Yield `feed.Updated += OnUpdated` without `-=` (C#)."""
     text = facts.whole_text
@@ -85,6 +88,11 @@ def _events(facts: Facts) -> Iterator[Kept]:
         target = each.targets[0].removeprefix("self.")
         source, _, event = target.rpartition(".")
         is_handler = each.value.shape == "function" or bool(facts.functions_named(each.value.text))
+        is_handler = is_handler or any(
+            (one.value is not None and one.value.shape == "function") or _DELEGATE.search(one.type)
+            for one in facts.assignments_to(each.value.text, each)
+            if one.scope is not None
+        )
         if not source or not event[:1].isupper() or not is_handler:
             continue
         if re.search(rf"\b{re.escape(event)}\s*-=", text):
@@ -204,6 +212,10 @@ def _kept_in_variables(facts: Facts) -> Iterator[Kept]:
         if run is None or scope is None or not outlives(call.receiver_written, call, run, facts):
             continue
         after = facts.text(Span(call.span.end, run.scope.body.end))
+        # `events, unsubscribe := hub.Subscribe()`
+        ends = [one for one in call.assigned[1:] if one.isidentifier() and one not in ("_", "err")]
+        if any(re.search(rf"(?<![\w.]){re.escape(one)}\b", after) for one in ends):
+            continue
         if name == "_" or not re.search(_ENDED.format(name=re.escape(name)), after):
             yield Kept(call.callee, f"nothing ends the subscription of {call.written}() with the {run.of}")
 

@@ -344,9 +344,14 @@ def kept_registrations(facts: Facts) -> Iterator[tuple[Span, str]]:
         if not name.isidentifier() or name.startswith("_"):
             continue
         given = " ".join(each.value.text for each in call.arguments)
-        if not (_LONG_TOKEN.search(given) or facts.loops_around(call)):
-            continue
         text = facts.text(scope.body)
+        # Who gets the token only cannot dispose of its source.
+        gives_token = any(
+            step.kind == "return" and step.text.strip(" ;") == f"{name}.Token"
+            for step in facts.own(facts.steps, scope)
+        )
+        if not (gives_token or _LONG_TOKEN.search(given) or facts.loops_around(call)):
+            continue
         # What is kept or handed on is disposed of elsewhere.
         passed = re.search(rf"[(,=]\s*{re.escape(name)}\s*[,);}}]", text)
         fields = any(each.targets == (name,) and each.scope is None for each in facts.assignments)
