@@ -331,4 +331,83 @@ CASES = [
         """,
         8,
     ),
+    bad(
+        _RELEASED,
+        "python",
+        """
+        class Job:
+            async def tick(self):
+                if self._running:
+                    return
+                self._running = True
+                await self.sync()
+                self._running = False
+        """,
+        5,
+    ),
+    good(
+        _RELEASED,
+        "python",
+        """
+        class Job:
+            async def tick(self):
+                if self._running:
+                    return
+                self._running = True
+                try:
+                    await self.sync()
+                finally:
+                    self._running = False
+
+            async def load(self):
+                self.loading = True
+                await self.sync()
+                self.loading = False
+        """,
+    ),
+    bad(
+        _RELEASED,
+        "go",
+        """
+        func (s *Syncer) Run(ctx context.Context) error {
+            if !s.busy.CompareAndSwap(false, true) {
+                return ErrBusy
+            }
+            if err := s.sync(ctx); err != nil {
+                return err
+            }
+            s.busy.Store(false)
+            return nil
+        }
+        """,
+        2,
+    ),
+    bad(
+        _RELEASED,
+        "javascript",
+        """
+        let syncing = false;
+
+        export async function sync() {
+          if (syncing) return;
+          syncing = true;
+          await upload();
+          syncing = false;
+        }
+        """,
+        5,
+    ),
+    bad(
+        "request-in-transaction",
+        "javascript",
+        """
+        export async function place(knex, http, order) {
+          await knex.transaction(async (trx) => {
+            await trx("orders").insert(order);
+            await http.post("https://hooks/orders", order);
+          });
+        }
+        """,
+        4,
+    ),
 ]

@@ -115,6 +115,12 @@ def _sends(call: Call) -> bool:
     """Return whether a call sends mail, or waits for Spring's WebClient."""
     if call.name in _MAILS or (call.method == "block" and ".retrieve()" in call.name):
         return True
+    if (
+        call.is_awaited
+        and call.positional
+        and call.positional[0].value.literal.startswith(("http:", "https:"))
+    ):
+        return True
     return call.method in ("send", "sendMail") and _MAILERS.search(call.receiver_written) is not None
 
 

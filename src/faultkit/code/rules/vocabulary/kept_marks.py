@@ -1,4 +1,4 @@
-"""Counters and marks of what runs at the moment, which a function sets and takes back only if nothing fails.
+"""Counters, marks and flags of what runs, which a function sets and takes back only if nothing fails.
 
 if (this.active >= this.max) throw new Busy();     if feed in self._running: return "busy"
 this.active++;                                     self._running.add(feed)
@@ -49,7 +49,7 @@ class _Change(NamedTuple):
 
 def kept_marks(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield where a counter or mark is set that a failure leaves as it is, with what is skipped."""
-    changes = [*_counted(facts), *_marked(facts)]
+    changes = [*_counted(facts), *_marked(facts), *_flagged(facts)]
     lowered = {each.key for each in changes if not each.up}
     for each in changes:
         scope = facts.function_of(each) if each.up and each.key in lowered else None
@@ -68,7 +68,7 @@ def kept_marks(facts: Facts) -> Iterator[tuple[Span, str]]:
         begin = _begin(each, facts)
         left = [one for one in ends if one.span.start > begin]
         if left and (how := left_before(begin, left, scope, facts)):
-            name = each.key.partition("(")[0]
+            name = each.key.partition("(")[0].rstrip("?")
             yield each.span, f"{name} stays as it is set here when {how}: nothing takes it back"
 
 
@@ -128,6 +128,44 @@ def _marked(facts: Facts) -> Iterator[_Change]:
             yield _Change(f"{_key(path)}({key})", call.span, call.method in _MARKS)
 
 
+_BUSY = re.compile(r"(?i:busy|locked|active|in_?progress|in_?flight)$|[a-z]ing$")
+"""Flags that say that work is under way."""
+_TRUTHS = {"true": True, "True": True, "false": False, "False": False}
+_SETS = ("set", "store", "Store", "lazySet")
+_SWAPS = ("compareAndSet", "CompareAndSwap", "compare_exchange", "swap", "Swap", "getAndSet")
+
+
+def _flagged(facts: Facts) -> Iterator[_Change]:
+    """Yield where a flag is set or taken back, of those that have a name for work that is under way."""
+    for each in facts.assignments:
+        value = None if each.value is None or each.operator != "=" else _TRUTHS.get(each.value.text)
+        if value is None or each.scope is None or len(each.targets) != 1:
+            continue
+        name = each.targets[0]
+        is_kept = "." in name or f"self.{name}" in facts.file_names or _is_outer(name, each.scope, facts)
+        if is_kept and _BUSY.search(name):
+            yield _Change(f"{_key(name)}?", each.span, value)
+    for call in facts.calls_of_method(*_SETS, *_SWAPS):
+        given = [_TRUTHS.get(one.value.text) for one in call.positional]
+        path = call.receiver_written
+        if not _BUSY.search(path) or not given or (call.method in _SETS and given[0] is None):
+            continue
+        up = given[0] is True or given[:2] == [False, True]
+        if call.method in _SETS or up:
+            yield _Change(f"{_key(path)}?", call.span, up)
+
+
+def _is_asked(each: _Change, name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the function leaves, before it sets a flag, if that is set already."""
+    asked = re.compile(rf"(?<![\w]){re.escape(name)}\b")
+    for step in facts.own(facts.steps, scope):
+        if step.kind != "branch" or step.span.start > each.span.start or not asked.search(step.text):
+            continue
+        if any(arm.leaves == "function" for arm in facts.arms if arm.fork == step.span):
+            return True
+    return False
+
+
 def _key(path: str) -> str:
     return re.sub(r"^(self|this)\.|[?!#]|\.(lock|write|borrow_mut|unwrap|expect|await)(\(\))?", "", path)
 
@@ -136,6 +174,8 @@ def _is_limit(each: _Change, scope: Scope, facts: Facts) -> bool:
     """Return whether callers are refused by a counter or mark."""
     member, _, given = each.key.partition("(")
     last = member.rpartition(".")[2]
+    if last.endswith("?"):
+        return _is_asked(each, last[:-1], scope, facts)
     if not given:
         return _DEPTHS.search(last) is None and _is_compared(each, last, scope, facts)
     before = Span(scope.body.start, each.span.end)
