@@ -8,15 +8,8 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.failed_accepts import ACCEPTS, IN_MACRO, LISTENERS
 
-_ACCEPTS = frozenset(
-    ("accept", "Accept", "AcceptTcpClientAsync", "AcceptTcpClient", "AcceptSocketAsync", "AcceptAsync",
-     "AcceptSocket", "AcceptTCP", "accept_bi", "sock_accept")
-)  # fmt: skip
-_LISTENERS = re.compile(
-    r"(listen\w*|server\w*|sock(et)?|acceptor|(^|[._])(ln|lis|l|ss|srv))(\(\))?$", re.IGNORECASE
-)
-_IN_MACRO = re.compile(r"\b\w*(listener|server|incoming)\w*\.accept\(\)")
 _WAITS = frozenset(
     ("accept", "handshake", "Handshake", "HandshakeContext", "startHandshake", "do_handshake", "wrap_socket",
      "accept_async", "accept_hdr_async", "AuthenticateAsServerAsync", "AuthenticateAsServer", "read",
@@ -35,12 +28,12 @@ _TIMED = ("timeout", "timeout_at", "wait_for", "withTimeout", "withTimeoutOrNull
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in (*facts.calls_of_method(*_ACCEPTS), *facts.calls_of_method("select")):
+    for call in (*facts.calls_of_method(*ACCEPTS), *facts.calls_of_method("select")):
         if call.method == "select":
             # What stands in a macro of Rust has no calls of its own.
-            if facts.language != "rust" or not _IN_MACRO.search(facts.text(call.span)):
+            if facts.language != "rust" or not IN_MACRO.search(facts.text(call.span)):
                 continue
-        elif not _LISTENERS.search(call.receiver_written):
+        elif not LISTENERS.search(call.receiver_written):
             continue
         loops = facts.loops_around(call)
         if (

@@ -49,11 +49,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if inner is None or _work_before(each, inner, facts):
                 continue
             if work is not None:
-                what = f"{each.written}() comes before {work.written}(): if that fails, the message is lost"
-                yield Hit(each.span, what, LIKELY)
+                # A function that gives the message back acknowledges it on the way.
+                at = call if each.assigned else each
+                what = f"{at.written}() comes before {work.written}(): if that fails, the message is lost"
+                yield Hit(at.span, what, LIKELY)
             elif buffer := _kept_in(each, inner, facts):
                 what = f"{each.written}() comes before what {buffer} holds is written: a crash loses it"
                 yield Hit(each.span, what, LIKELY)
+    if facts.syntax.has_any(b"ack") and facts.syntax.has_any(b"true", b"multiple"):
+        yield from _acknowledged_with_others(facts)
     if facts.syntax.has_any(b"receiveanddelete", b"receive_and_delete"):
         yield from _received_and_deleted(facts)
     if facts.syntax.has_any(b"commit") and re.search(rb"auto.?commit", facts.syntax.source, re.IGNORECASE):
@@ -159,6 +163,41 @@ def _committed_when_read(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
+_SIDE_BY_SIDE = re.compile(
+    r"\bgo\s+(func|\w+[.(])|\.Go\(|\bspawn\w*\(|create_task\(|\.submit\(|ThreadPool|ExecutorService|\blaunch\b"
+    r"|Task\.Run\(|[dD]ispatch_?[cC]oncurrency|concurrentConsumers|setConcurrency|asyncio|\basync\b|\.consume\("
+)
+"""What lets several messages be worked on at a time."""
+_MULTIPLE = {
+    "Ack": 0, "ack": 1, "basicAck": 1, "BasicAck": 1, "BasicAckAsync": 1, "basic_ack": 1,
+}  # fmt: skip
+"""Acknowledgements of AMQP, with the place of the argument that counts all before a message as done, too."""
+
+
+def _acknowledged_with_others(facts: Facts) -> Iterator[Hit]:
+    """Yield acknowledgements of one message that count for those that others still work on."""
+    for call in facts.calls_of_method(*_MULTIPLE):
+        given = call.argument("multiple", "multiple_", place=_MULTIPLE[call.method])
+        if given is None or given.value.shape != "true" or not call.receiver_written:
+            continue
+        scope = facts.named_function_of(call)
+        if scope is None or not _SIDE_BY_SIDE.search(facts.whole_text) or _ends_batch(call, scope, facts):
+            continue
+        what = f"{call.written}() counts all earlier messages as done, also those that others still work on"
+        yield Hit(call.span, what, LIKELY)
+
+
+_COLLECTED = re.compile(
+    r"\.(append|push|add|Add|push_back)\(|=\s*append\(|%\s*\w|\+\+|\+=\s*1|\blast|batch|chunk|buffer",
+    re.IGNORECASE,
+)
+
+
+def _ends_batch(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function collects messages, and acknowledges the last of them."""
+    return _COLLECTED.search(facts.text(scope.span)) is not None
+
+
 def _tried(ack: Call, facts: Facts) -> Call | None:
     """Return the work after which a message is acknowledged whether it failed or not."""
     late = [
@@ -199,13 +238,26 @@ def _positional_auto_ack(call: Call, facts: Facts) -> Argument | None:
 
 def _through(call: Call, scope: Scope, facts: Facts) -> tuple[Call, ...]:
     """Return the calls of a function that does nothing but acknowledge the message that it is given."""
-    inside = list(facts.within(facts.calls, scope.body))
-    if not scope.name or any(each is not call and _is_work(each, facts) for each in inside):
+    inside = (each for each in facts.within(facts.calls, scope.body) if each is not call)
+    # A call in a condition looks at something: `if message.error().code() != EOF`.
+    if not scope.name or any(_is_step(each) and _is_work(each, facts) for each in inside):
         return ()
     return tuple(each for each in facts.callers_of(scope) if each.arguments and not each.is_argument)
 
 
+def _is_step(call: Call) -> bool:
+    return bool(call.is_discarded or call.is_awaited or call.is_returned or call.assigned)
+
+
+def _is_received(call: Call, facts: Facts) -> bool:
+    """Return whether a call gives the channel of a receive: `<-claim.Messages()` (Go)."""
+    start = call.span.start
+    return facts.language == "go" and facts.syntax.source[max(0, start - 3) : start].rstrip().endswith(b"<-")
+
+
 def _is_work(call: Call, facts: Facts) -> bool:
+    if _is_received(call, facts):
+        return False
     if _QUICK.match(call.method) or _READS.search(call.method) or is_logging(call) or call.constructs:
         return False
     own = next((each for each in facts.functions_named(call.method) if call in facts.callers_of(each)), None)
@@ -249,7 +301,7 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
     # `if err := reader.CommitMessages(…); err != nil { return err }`
     branches += [one.span for each in facts.within(facts.tries, body) for one in each.handlers]
     leaves = [
-        step.span.start
+        step.span.end
         for step in facts.within(facts.steps, body)
         if step.kind in ("return", "continue", "break", "raise")
         and step.span.start > call.span.end

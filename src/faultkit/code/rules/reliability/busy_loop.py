@@ -11,12 +11,14 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, default_of
 from faultkit.code.rules.vocabulary.ended_sources import ended_sources
+from faultkit.code.rules.vocabulary.failed_accepts import failed_accepts
 from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper, self_scheduled
 from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unpaused_rounds import unpaused_rounds
 from faultkit.code.rules.vocabulary.waits import is_sleep
+from faultkit.code.rules.vocabulary.yielded_rounds import yielded_rounds
 
 _POLLS = frozenset(
     (
@@ -48,7 +50,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for each in idle_rounds(facts):
         told.add(facts.loops_around(each.call)[-1].span)
         yield Hit(each.span, each.what, LIKELY)
-    for each in (*idle_by_helper(facts), *unpaused_rounds(facts)):
+    for each in (*idle_by_helper(facts), *unpaused_rounds(facts), *yielded_rounds(facts)):
         loop = each.loop
         if loop is not None and loop.span not in told:
             told.add(loop.span)
@@ -57,6 +59,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(each.span, each.what, LIKELY)
     for place, what in ended_sources(facts):
         told.update(loop.span for loop in facts.loops_around(Place(place)))
+        yield Hit(place, what, LIKELY)
+    for place, loop, what in failed_accepts(facts):
+        told.add(loop.span)
         yield Hit(place, what, LIKELY)
     for loop in facts.loops:
         if loop.span in told:
@@ -160,7 +165,7 @@ def _may_pause(call: Call, facts: Facts) -> bool:
 def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
     """Yield `select` statements in a loop whose `default` does nothing, so that nothing is waited for."""
     calls = list(facts.within(facts.calls, loop.body))
-    if any(is_sleep(call) for call in calls) or _waits_in_select(loop, facts):
+    if any(map(is_sleep, calls)) or _waits_in_select(loop, facts):
         return
     for use in channel_uses(facts):
         if use.select is None or not is_within(use.select, loop.body):
@@ -186,8 +191,10 @@ _CLOCK_ONLY = re.compile(
 
 
 def _does_nothing(body: str) -> bool:
-    """Return whether a `default` is empty, or only looks at the clock."""
+    """Return whether a `default` is empty, only lets others run, or only looks at the clock."""
     bare = body.strip(" \n\t;")
+    if bare in ("runtime.Gosched()", "time.Sleep(0)"):
+        return True
     return not bare or _CLOCK_ONLY.fullmatch(bare) is not None
 
 

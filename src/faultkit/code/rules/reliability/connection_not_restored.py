@@ -144,6 +144,8 @@ def _go(facts: Facts) -> Iterator[Hit]:
         after = facts.text(Span(loop.span.end, scope.body.end))
         if re.search(r"\b(Errorf|errors\.|Err\w+|Fatal\w*|panic|os\.Exit)\b", after):
             continue
+        if any(call.method == "Go" for call in facts.calls_around(loop)) and "return" in after:
+            continue  # Its group waits for it, and returns what it returns.
         yield Hit(
             loop.head,
             f"the loop over {loop.over} ends when the connection is lost, and nothing makes it again",

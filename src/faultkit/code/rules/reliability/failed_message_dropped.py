@@ -153,7 +153,7 @@ def _acknowledged(facts: Facts) -> Iterator[Hit]:
         how = "only logged" if any(map(is_logging, facts.within(facts.calls, each.at))) else "dropped"
         if after is not None:
             what = f"the failure is {how}, and {after.written}() counts the message as done"
-            yield Hit(each.at, what, LIKELY)
+            yield Hit(_both(each.at, after) if after in listed else each.at, what, LIKELY)
         elif (mark := _marked(each, marks, facts)) is not None:
             what = f"the failure is {how}, and {mark.targets[0]} says that the work is done"
             yield Hit(each.at, what, LIKELY)
@@ -187,12 +187,21 @@ def _answers(work: Span, facts: Facts) -> bool:
     return any(_ANSWERS.match(call.method) for call in facts.within(facts.calls, work))
 
 
+_ENTRY = "DeleteMessageBatchRequestEntry"
+"""Type of an entry in the list of messages that SQS is told to delete."""
+
+
 def _listed(acks: tuple[Call, ...], facts: Facts) -> list[Call]:
     """Return the calls that put a message into the list of those which are acknowledged later."""
     given = {
         word for ack in acks for each in ack.arguments for word in re.findall(r"\w+", each.value.text)[:40]
     }
-    return [
+    entries = [
+        call
+        for call in facts.calls_of_method(_ENTRY, "builder")
+        if (call.constructs or call.receiver.endswith(_ENTRY)) and facts.loops_around(call)
+    ]
+    return entries + [
         call
         for call in (facts.calls_of_method(*_COLLECTS) if given else ())
         if _list_of(call) in given and facts.loops_around(call)

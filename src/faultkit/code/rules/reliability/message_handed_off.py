@@ -214,7 +214,7 @@ def _starts(call: Call, facts: Facts) -> bool:
     """Return whether a function is given to another thread or task: `execute` may also run a query."""
     if not _hands_off(call, facts):
         return False
-    if call.method == "submit" and _POOLS.search(call.receiver_written):
+    if call.method == "submit" and (_POOLS.search(call.receiver_written) or "Executor" in call.receiver):
         return True
     return call.method not in ("execute", "submit", "start") or any(
         each.value.shape == "function" or "::" in each.value.text for each in call.positional[:1]

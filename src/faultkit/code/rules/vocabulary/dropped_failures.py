@@ -87,7 +87,7 @@ def dropped_failures(facts: Facts) -> Iterator[DroppedFailure]:
             if _leaves(handler.body, facts) or not only_logs_or_counts(handler.body, facts):
                 continue
             if not has_comment(facts.text(handler.span)):
-                yield DroppedFailure(each.span, handler.span, each.body)
+                yield DroppedFailure(each.span, handler.span, _work_of(each, facts))
     yield from _ignored_answers(facts)
     yield from swallowing_calls(facts)
     if facts.language in JAVASCRIPT:
@@ -97,6 +97,18 @@ def dropped_failures(facts: Facts) -> Iterator[DroppedFailure]:
         yield from _outcomes(facts)
     elif facts.language == "rust":
         yield from _results(facts)
+
+
+def _work_of(each: Try, facts: Facts) -> Span:
+    """Return what may fail: of `if let Err(err) = outcome` of Rust, what gave the outcome."""
+    name = facts.text(each.body).strip() if facts.language == "rust" else ""
+    if not name.isidentifier():
+        return each.body
+    made = [one for one in facts.assignments_to(name, each) if one.value is not None]
+    if made and made[-1].value is not None:
+        return made[-1].value.span
+    heads = [loop.head for loop in facts.loops_around(each)]
+    return next((head for head in reversed(heads) if name in facts.text(head)), each.body)
 
 
 # Functions that drop the failure of their only work, so that their callers do not learn of it.
@@ -212,9 +224,10 @@ def _promises(facts: Facts) -> Iterator[DroppedFailure]:
 _FALSE = re.compile(r"^(?:false|False)$")
 
 
-def _ignored_answers(facts: Facts) -> Iterator[DroppedFailure]:
-    """Yield calls whose answer is dropped, of a function of this text that answers false after a failure."""
-    failing = {
+@lru_cache(maxsize=4)
+def answering_false(facts: Facts) -> dict[str, Scope]:
+    """Return the functions of this text that answer false after a failure, by name."""
+    return {
         scope.short_name: scope
         for each in facts.tries
         for handler in each.handlers
@@ -222,6 +235,11 @@ def _ignored_answers(facts: Facts) -> Iterator[DroppedFailure]:
         for step in facts.within(facts.steps, handler.body)
         if step.kind == "return" and _FALSE.match(step.text.strip())
     }
+
+
+def _ignored_answers(facts: Facts) -> Iterator[DroppedFailure]:
+    """Yield calls whose answer is dropped, of a function of this text that answers false after a failure."""
+    failing = answering_false(facts)
     for call in facts.calls_of_method(*failing) if failing else ():
         if call.is_discarded and call in facts.callers_of(failing[call.method]):
             yield DroppedFailure(call.span, call.span, call.span)

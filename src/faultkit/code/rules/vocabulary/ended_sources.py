@@ -94,10 +94,12 @@ def _is_of(use: ChannelUse, head: str) -> bool:
 
 def _goes_on_when_closed(use: ChannelUse, ok: str, body: str, loop: Loop, facts: Facts) -> bool:
     """Return whether a closed channel is received from again: neither left, nor set to nil."""
-    found = re.search(rf"\bif\s+(!\s*{re.escape(ok)}\b|{re.escape(ok)}\s*\{{)", body)
+    found = re.search(
+        rf"\bif\s+(?P<first>[^;{{}}\n]*;\s*)?(!\s*{re.escape(ok)}\b|{re.escape(ok)}\s*\{{)", body
+    )
     if found is None or use.select is None:
         return False
-    if found[1].startswith("!"):
+    if found[2].startswith("!"):
         arm = _block(body, found.end())
         if re.match(r"[^{]*(\|\||&&)", body[found.end() :]):
             return False
@@ -111,7 +113,8 @@ def _goes_on_when_closed(use: ChannelUse, ok: str, body: str, loop: Loop, facts:
         r"\b(Sleep|reconnect|resubscribe|restart|kill|cancel|stop|shutdown)\w*\(", arm, re.IGNORECASE
     ):
         return False
-    flags = {*re.findall(r"\b(\w+)\s*(?:=[^=]|\+\+|--)", arm)}
+    # Also those that the head sets: `if open = ok; !ok {`.
+    flags = {*re.findall(r"\b(\w+)\s*(?:=[^=]|\+\+|--)", (found["first"] or "") + arm)}
     if not flags:
         return not _follows_exit(use.select, loop, facts)
     return not _ends_by_flag(flags, loop, use.select, facts)
@@ -140,6 +143,8 @@ def _ends_by_flag(flags: set[str], loop: Loop, select: Span, facts: Facts) -> bo
     if loop.kind == "while" and word.search(loop.over) and "||" not in loop.over:
         return True
     for step in facts.within(facts.steps, loop.body):
+        if step.span == select:
+            continue
         if step.kind == "branch" and word.search(step.text) and "&&" not in step.text:
             leaves = not is_within(step.span, select) or _LEAVES.search(facts.text(step.span))
             if leaves:
@@ -215,6 +220,8 @@ def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
         if loop.kind != "endless":
             continue
         text = facts.text(loop.body)
+        if "select!" in text:
+            yield from _rust_select(loop, text, facts)
         if re.search(r"\bselect!|sleep|interval|timeout\(|\.tick\(", text):
             continue
         for found in _RECEIVED.finditer(text):
@@ -230,6 +237,34 @@ def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
             place = facts.syntax.place_of(found, loop.body.start)
             yield place, f"once the senders of {name} are gone, recv() returns at once and the loop spins"
             break
+
+
+_BRANCH = re.compile(r"(?<![\w(])(\w+)\s*=\s*([\w.]+)\.recv\(\)\s*(?:,\s*if\b[^\n]*?)?=>\s*")
+_ENDS_LOOP = re.compile(
+    r"\b(break|return|panic!|exit\(|unwrap\(|expect\(|else\b)|\?[;\s.)]|\bis_none\(|\bsleep\("
+)
+
+
+def _rust_select(loop: Loop, text: str, facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield branches of a `select!` that take the end of a channel for an empty round.
+
+    `Some(job) = jobs.recv()` leaves out the branch once the channel has ended; a plain name does not."""
+    for found in _BRANCH.finditer(text):
+        rest = text[found.end() :]
+        block = _block(rest, 0) if rest.startswith(("{", "match ", "if ")) else rest.partition("\n")[0]
+        head = rest.partition("{")[0] if rest.startswith(("match ", "if ")) else ""
+        name = re.escape(found[1])
+        if _ENDS_LOOP.search(block) or _ENDS_LOOP.search(rest[len(head) + len(block) :][:12]):
+            continue
+        inner = re.search(rf"\bmatch\s+{name}\s*\{{", head + block)
+        ignores = (
+            _goes_on_with_nothing(_block(head + block, inner.start()))
+            if inner is not None
+            else re.search(rf"\bif\s+let\s+(?:Some|Ok)\([^)]*\)\s*=\s*{name}\s*\{{", head + block) is not None
+        )
+        if ignores:
+            place = facts.syntax.place_of(found, loop.body.start)
+            yield place, f"once the senders of {found[2]} are gone, recv() returns at once and the loop spins"
 
 
 def _goes_on_with_nothing(block: str) -> bool:

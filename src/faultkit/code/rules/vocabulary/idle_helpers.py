@@ -19,6 +19,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.idle_rounds import (
     GOES_ON,
     STATES,
+    TAKES_NOW,
     WAITS_IN_HEAD,
     IdleRound,
     answers_at_once,
@@ -168,6 +169,8 @@ def _until_state(loop: Loop, facts: Facts) -> IdleRound | None:
     head = Span(loop.span.start, loop.body.start)
     asked += [call for call in facts.within(facts.calls, head) if call.receiver_written]
     for call in asked:
+        if call.method in TAKES_NOW:
+            continue  # What it takes is gone, and the loop ends when there is nothing.
         if not STATES.search(loop.over) and not STATES.search(call.method):
             continue
         given = {word for one in call.arguments for word in re.findall(r"\w+", one.value.text)}

@@ -21,7 +21,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.channels import channel_uses
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.waits import is_sleep
+from faultkit.code.rules.vocabulary.waits import NO_TIME, is_sleep, is_yield
 
 GOES_ON = re.compile(
     r"^!?\s*(true|True|1)$|ctx|stop|cancel|clos|shut|interrupt|signal|quit|running|alive|active|enabled|exit"
@@ -29,7 +29,7 @@ GOES_ON = re.compile(
     re.IGNORECASE,
 )
 """Conditions of a loop that say nothing about its work: a flag, a deadline."""
-_NOW = frozenset(
+TAKES_NOW = frozenset(
     ("get_nowait", "recv_nowait", "receive_nowait", "try_recv", "try_pop", "try_next", "TryDequeue",
      "TryDequeueAsync", "TryRead", "TryPop", "TryPeek", "tryReceive", "pollFirst", "pollLast", "lpop",
      "rpop", "lmove", "rpoplpush", "spop", "zpopmin", "zpopmax", "lPop", "rPop", "lMove", "ListLeftPopAsync",
@@ -127,20 +127,33 @@ def idle_in(loop: Loop, facts: Facts, asks: Callable[[Call], bool]) -> IdleRound
 def _may_be_work(call: Call, facts: Facts) -> bool:
     """Return whether a name allows that a call asks for work: the rest takes longer."""
     return (
-        call.method in _NOW
+        _takes_now(call)
         or call.method in _NOW_BARE
         or not (_BLOCKS.match(call.method) or is_sleep(call) or is_logging(call) or call.constructs)
     )
 
 
+def _takes_now(call: Call) -> bool:
+    """Return whether a call takes what there is and does not wait: `get_nowait()`, `get(block=False)`."""
+    if call.method != "get":
+        return call.method in TAKES_NOW
+    block, limit = call.argument("block", place=0), call.argument("timeout", place=1)
+    return (block is not None and block.value.text == "False") or (
+        limit is not None and limit.name == "timeout" and NO_TIME.fullmatch(limit.value.text) is not None
+    )
+
+
 def is_told_to_wait(call: Call) -> bool:
     """Return whether an argument says how long a call may wait."""
-    return any(_LONG.search(each.value.text) or _LONG.search(each.name) for each in call.arguments)
+    return any(
+        (_LONG.search(each.value.text) or _LONG.search(each.name)) and not NO_TIME.fullmatch(each.value.text)
+        for each in call.arguments
+    )
 
 
 def answers_at_once(call: Call, facts: Facts) -> bool:
     """Return whether a call asks for work and answers at once when there is none."""
-    if call.method in _NOW:
+    if _takes_now(call):
         return True
     if is_told_to_wait(call):
         return False
@@ -310,7 +323,7 @@ def _empty_arm(call: Call, step: Step, loop: Loop, facts: Facts) -> Span | None:
 
 def _handler_goes_on(call: Call, loop: Loop, facts: Facts) -> Span | None:
     """Return the handler for an empty queue, if it goes on with the next round."""
-    if call.method not in _NOW:
+    if not _takes_now(call):
         return None
     for each in facts.tries_around(call):
         if not is_within(each.span, loop.body):
@@ -343,6 +356,8 @@ def _waits_before(call: Call, end: Span, loop: Loop, facts: Facts) -> bool:
 
 def may_wait(call: Call, facts: Facts) -> bool:
     """Return whether a call may wait: it pauses, receives, or is a function of this text that does."""
+    if is_yield(call):
+        return False
     if is_sleep(call) or (_BLOCKS.match(call.method) and not _is_lookup(call)):
         return True
     return _own_wait(call, facts)

@@ -23,6 +23,7 @@ from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.acknowledgements import Settled, moves_offset, settled_messages
 from faultkit.code.rules.vocabulary.dropped_failures import (
     DroppedFailure,
+    answering_false,
     dropped_failures,
     is_failure_of_work,
     only_logs_or_counts,
@@ -175,6 +176,25 @@ def _failures_of_items(facts: Facts) -> Iterator[DroppedFailure]:
             if given is not None and given.value.shape == "true" and call.is_awaited:
                 yield DroppedFailure(call.span, call.span, call.span)
 
+    failing = answering_false(facts)
+    for call in facts.calls_named(*_ALL_OF) if failing else ():
+        started = {*re.findall(r"\w+", facts.text(call.span))}
+        if not started.isdisjoint(failing) and not _decides(call, facts):
+            yield DroppedFailure(call.span, call.span, call.span)
+
+
+_ALL_OF = ("Promise.all", "asyncio.gather", "Task.WhenAll")
+
+
+def _decides(call: Call, facts: Facts) -> bool:
+    """Return whether the answers of several tasks decide what is done later."""
+    scope = facts.function_of(call)
+    if scope is None or call.is_returned or call.is_argument:
+        return True
+    names = "|".join(re.escape(name) for name in call.assigned if name.isidentifier())
+    steps = facts.within(facts.steps, Span(call.span.end, scope.body.end)) if names else ()
+    return any(step.kind == "branch" and re.search(rf"\b(?:{names})\b", step.text) for step in steps)
+
 
 def _home(place: Placed, facts: Facts) -> Scope | None:
     """Return the named function around a place, or the outermost one."""
@@ -195,9 +215,12 @@ def _loop_of(each: DroppedFailure, facts: Facts) -> Loop | None:
 _STARTED = re.compile(r"([A-Za-z_][\w.]*)\.(?:map|Select)\(|\bin\s+([A-Za-z_][\w.]*)")
 
 
+_STARTING = (*JAVASCRIPT, "python", "csharp")
+
+
 def _started(each: DroppedFailure, facts: Facts) -> str:
     """Return what the tasks that are waited for are made of: `messages` of `messages.map(handle)`."""
-    found = _STARTED.search(facts.text(each.work)) if facts.language in (*JAVASCRIPT, "python") else None
+    found = _STARTED.search(facts.text(each.work)) if facts.language in _STARTING else None
     return "" if found is None else found[1] or found[2]
 
 
@@ -237,7 +260,7 @@ def _takes_whole(one: Settled, batch: str, failed: DroppedFailure, facts: Facts)
             )
     if not one.call.arguments and moves_offset(one.ack):
         return True
-    names = set(re.findall(r"(?<![\w.\"'])[a-z_]\w*\b(?!\s*[(=:])", given))
+    names = set(re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*\b(?!\s*[(=:])", given))
     return any(_is_made_of(name, named, one, failed, facts) for name in names)
 
 

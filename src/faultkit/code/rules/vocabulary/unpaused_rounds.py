@@ -32,7 +32,7 @@ from faultkit.code.rules.vocabulary.idle_rounds import (
     says_something,
 )
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.waits import is_sleep
+from faultkit.code.rules.vocabulary.waits import NO_TIME, is_sleep
 
 _LISTS = re.compile(
     r"(^|\.)(os|fs|fs/promises|std\.fs|tokio\.fs|path/filepath|filepath|ioutil|io/ioutil|glob|async_std\.fs|aiofiles\.os"
@@ -48,10 +48,10 @@ _TRIES = re.compile(
     r"|Lead|Become|Elect|Reserve|Renew)|^LockTake(Async)?$|^(set_?nx|SetNX|setIfAbsent|putIfAbsentAsync)$"
 )
 _POLLS = frozenset(("poll", "Poll", "consume", "Consume"))
-_AT_ONCE = re.compile(r"0|0L|0\.0|Duration\.ZERO|Duration::ZERO|TimeSpan\.Zero|Duration\.ofMillis\(0\)")
 _RECEIVES = frozenset(
     ("receive_message", "receiveMessage", "ReceiveMessage", "ReceiveMessageAsync", "ReceiveMessageCommand")
 )
+_LONG_POLL = re.compile(r"[wW]ait_?[tT]ime(?!\w*\W{1,4}0\b)")
 _POPS = frozenset(
     ("pop_front", "popleft", "pop", "pollFirst", "removeFirst", "removeFirstOrNull", "poll", "shift")
 )
@@ -131,11 +131,13 @@ def asks_now(call: Call, facts: Facts) -> bool:
     if call.method == "set" and call.receiver_written:
         return re.search(r"\bnx\s*=\s*True|['\"]NX['\"]|\bNX:\s*true", facts.text(call.span)) is not None
     if call.method in _POLLS:
-        return any(_AT_ONCE.fullmatch(each.value.text) for each in call.arguments[:1])
-    if call.method in ("xread", "xreadgroup", "xReadGroup", "xRead") and facts.language != "go":
+        return any(NO_TIME.fullmatch(each.value.text) for each in call.arguments[:1])
+    if call.method in ("XRead", "XReadGroup") and facts.language == "go":  # Without it, the client waits.
+        return re.search(r"\bBlock:\s*-", facts.text_with_values(call)) is not None
+    if call.method in ("xread", "xreadgroup", "xReadGroup", "xRead"):
         return call.receiver_written != "" and not re.search(r"\bblock\b", facts.text_with_values(call), re.I)
     if call.method in _RECEIVES:
-        return not re.search(r"[wW]ait_?[tT]ime", facts.text_with_values(call))
+        return not _LONG_POLL.search(facts.text_with_values(call))
     return False
 
 
@@ -179,7 +181,7 @@ def _asked_again(loop: Loop, until: re.Match[str] | None, stands: bool, facts: F
     source = facts.text(call.callee).rpartition(".")[0]
     if loop.kind == "while" and source and re.search(rf"(?<![\w.]){re.escape(source)}(?![\w.])", loop.over):
         return None  # While there is something to take.
-    if _changes(call, loop, facts) or not _exits_by_success(call, done, loop, facts):
+    if asks_something_else(call, loop, facts) or not _exits_by_success(call, done, loop, facts):
         return None
     if not stands:
         name = "" if until is None else until[1] or until[2]
@@ -206,7 +208,7 @@ def _is_set_after(call: Call, name: str, loop: Loop, facts: Facts) -> bool:
     )
 
 
-def _changes(call: Call, loop: Loop, facts: Facts) -> bool:
+def asks_something_else(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether a loop sets what a call is given, so that each round asks something else."""
     changed = {name for each in facts.within(facts.assignments, loop.body) for name in each.targets}
     given = {word for each in call.arguments for word in re.findall(r"\w+", each.value.text)}
@@ -313,6 +315,11 @@ def _kind(call: Call, names: set[str], facts: Facts, levels: int) -> str:
     return "quick" if _QUICK.match(call.method) or (call.is_argument and not call.is_awaited) else "unknown"
 
 
+def kind_of_call(call: Call, names: set[str], facts: Facts) -> str:
+    """Return whether a call `asks`, `waits`, is `quick` or `unknown`; `names` hold answers."""
+    return "asks" if _asks(call, facts) else _kind(call, names, facts, 2)
+
+
 def _own(call: Call, facts: Facts) -> Scope | None:
     if call.receiver_written not in ("", "self", "this", "Self"):
         return None
@@ -413,7 +420,9 @@ def _not_yet(loop: Loop, facts: Facts) -> IdleRound | None:
                 continue
             if any(one.method == "select" or is_sleep(one) for one in (*calls, *later)):
                 continue
-            if any(facts.within(facts.assignments, handler.body)) or _changes(calls[0], loop, facts):
+            if any(facts.within(facts.assignments, handler.body)) or asks_something_else(
+                calls[0], loop, facts
+            ):
                 continue
             what = f"{calls[0].written}() is called again at once when it fails with {handler.types[0]}"
             return IdleRound(calls[0], Span(loop.span.start, handler.span.end), what, loop)

@@ -29,8 +29,38 @@ _WAIT_WORDS = re.compile(
 )
 
 
+NO_TIME = re.compile(
+    r"[-+]?0+(\.0*)?[fFdDlL]?|0\.(milli|micro|nano)?seconds|(\w+\.)*Zero|([\w:]+::)?Duration::ZERO|Duration\.ZERO"
+    r"|0\s*\*\s*time\.\w+|(Duration|TimeSpan)(\.|::)(of|from_|From)\w+\(0\)"
+)
+_YIELDS = re.compile(
+    r"^(Task|Thread|java\.lang\.Thread|runtime|tokio\.task|std\.thread|thread|task|futures_lite\.future|kotlinx\.coroutines"
+    r"|anyio\.lowlevel|trio\.lowlevel|os|timers/promises|scheduler|timers/promises\.scheduler)\."
+    r"(Yield|yield|yield_now|Gosched|onSpinWait|SpinWait|checkpoint|sched_yield|setImmediate)$"
+    r"|^yield$|^std\.hint\.spin_loop$|^(hint\.)?spin_loop$"
+)
+
+
+def is_yield(call: Call) -> bool:
+    """Return whether a call only lets others run, and comes back at once: `await asyncio.sleep(0)`."""
+    if _YIELDS.match(call.name):
+        return True
+    given = call.positional
+    return (
+        1 <= len(given) <= 2
+        and (call.name in SLEEPS or _WAIT_WORDS.search(call.method) is not None)
+        and NO_TIME.fullmatch(given[-1 if call.method == "setTimeout" else 0].value.text) is not None
+    )
+
+
 def is_sleep(call: Call) -> bool:
-    """Return whether it is a known sleep, or a function whose name suggests that it waits."""
+    """Return whether it is a known sleep, or a function whose name suggests that it waits.
+
+    A wait of no time is none."""
+    return _may_sleep(call) and not is_yield(call)
+
+
+def _may_sleep(call: Call) -> bool:
     if call.name in SLEEPS or (
         call.method == "sleep" and call.receiver.startswith("java.util.concurrent.TimeUnit")
     ):
