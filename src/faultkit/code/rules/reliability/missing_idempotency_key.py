@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.call_paths import makers_of_parts
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 from faultkit.code.rules.vocabulary.idempotency_keys import CHOSEN
 
@@ -27,7 +28,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(request.call)
         around = facts.text(request.call.span if scope is None else scope.span)
         client = "" if request.client is None else facts.text(request.client.span)
-        if not CHOSEN.search(around + client):
+        parts = "".join(facts.text(each.body) for each in makers_of_parts(request.call, facts))
+        if not CHOSEN.search(around + client + parts):
             what = f"{request.call.written}({request.url[:60]}) sends no idempotency key"
             yield Hit(request.call.span, what, LIKELY)
     for call in facts.calls_of_method("create"):

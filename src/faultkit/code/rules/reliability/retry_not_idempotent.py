@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.call_paths import callers_of_function
+from faultkit.code.rules.vocabulary.call_paths import callers_of_function, makers_of_parts
 from faultkit.code.rules.vocabulary.fresh_keys import FreshKey, fresh_keys
 from faultkit.code.rules.vocabulary.http_requests import http_requests, request_of
 from faultkit.code.rules.vocabulary.idempotency_keys import KNOWN_AGAIN
@@ -293,6 +293,8 @@ def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
     if _FRESH.search(facts.text(around[-1].body) if around else inside):
         return KNOWN_AGAIN.search(_FRESH.sub("", inside)) is not None
     if any(KNOWN_AGAIN.search(each) for each in (inside, facts.text_with_values(call))):
+        return True
+    if any(KNOWN_AGAIN.search(facts.text(each.body)) for each in makers_of_parts(call, facts)):
         return True
     return facts.syntax.has_any(b"idempot") and any(
         _has_key_field(each.method, facts) for each in facts.within(facts.calls, tried) if each.constructs

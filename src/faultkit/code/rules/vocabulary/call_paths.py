@@ -90,3 +90,13 @@ def calls_in_routes(call: Call, facts: Facts, levels: int = _LEVELS) -> Iterator
     for caller in facts.callers_of(scope):
         if facts.named_function_of(caller) is not scope:
             yield from calls_in_routes(caller, facts, levels - 1)
+
+
+def makers_of_parts(call: Call, facts: Facts) -> tuple[Scope, ...]:
+    """Return the functions of this text that make what a request is given: `headers=headers_for(order)`."""
+    names = {
+        each.method
+        for each in facts.within(facts.calls, call.span)
+        if each.is_argument and each.receiver_written in ("", "self", "this", "Self", "cls")
+    }
+    return facts.functions_named(*names) if names else ()

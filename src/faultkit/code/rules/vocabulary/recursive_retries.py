@@ -41,6 +41,8 @@ _LIMITS = re.compile(
     r"attempt|retr|tries|deadline|left|count|depth|budget|remaining|elapsed|expire|once|first|again|already|limit",
     re.IGNORECASE,
 )
+_HANDLES = ("catch", "recover", "onErrorResume", "exceptionallyCompose", "recoverWith")
+"""Methods that are given what to do after a failure."""
 _LASTING = re.compile(
     r"^_*(re)?_?(connect|start|run|listen|subscribe|poll|loop|init|watch|consume|serve|work|tick|schedule|open)",
     re.IGNORECASE,
@@ -112,7 +114,7 @@ def _follows_failure(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a call stands in a handler, or behind a status that says that something failed."""
     if any(is_within(handler.span, scope.body) for handler in facts.handlers_around(call)):
         return True
-    if any(each.method in ("catch", "recover", "onErrorResume") for each in facts.calls_around(call)):
+    if any(each.method in _HANDLES for each in facts.calls_around(call)):
         return True
     return any(
         _says_failure(facts.text(Span(arm.fork.start, min(arm.span.start, arm.fork.start + 200))), arm)
@@ -164,10 +166,14 @@ def _limited(call: Call, scope: Scope, waits: bool, facts: Facts) -> bool | None
 
 def _only_calls_again(call: Call, facts: Facts) -> bool:
     """Return whether a handler does nothing else that could make the next try another one."""
-    handlers = facts.handlers_around(call)
-    if not handlers:
+    bodies = [handler.body for handler in facts.handlers_around(call)]
+    inner = facts.function_of(call)
+    if inner is not None and inner.is_anonymous and facts.calls_around(call)[-1:]:
+        # `.catch((error) => this.publish(quote))`
+        bodies += [inner.body] if facts.calls_around(call)[-1].method in _HANDLES else []
+    if not bodies:
         return False
-    body = handlers[-1].body
+    body = bodies[-1]
     return not any(facts.within(facts.assignments, body)) and all(
         each is call or is_logging(each) or is_within(each.span, call.span) or each.is_argument
         for each in facts.within(facts.calls, body)

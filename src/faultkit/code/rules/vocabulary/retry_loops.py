@@ -31,9 +31,8 @@ _READS = re.compile(
     r"|[uU]nwrap"
 )
 """Calls that read the next part of a stream, a queue or a keyboard."""
-_CONFLICTS = re.compile(
-    r"(Watch|Conflict|Duplicate\w*|Stale\w*|Optimistic\w*|Concurrent\w*|Interrupted\w*)(Error|Exception)$"
-)
+_CONFLICTS = re.compile(r"(Watch|Conflict|Duplicate\w*|Concurrent\w*|Interrupted\w*)(Error|Exception)$")
+_ANY_CONFLICTS = re.compile(rf"{_CONFLICTS.pattern}|(Stale|Optimistic)\w*(Error|Exception)$")
 """Errors of two that did the same at once: the next try is expected to work."""
 _DECIDES = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _RETRYABLE = re.compile(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
@@ -208,7 +207,7 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
         ):
             continue
         if any(
-            _continues_loop(each, place, facts)
+            _continues_loop(loop, each, place, facts)
             and (_success_ends_loop(loop, each, place, facts) or _sets_flag(loop, each, facts))
             for place in range(len(each.handlers))
         ):
@@ -234,11 +233,19 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
         if not works or not calls or reads or _tries_each_item(loop, each, facts):
             continue
         # Of `Err(e) if tries < 5 => …` and `Err(e) => return Err(e)` the first tries again.
-        if all(_ends_loop(arm, facts) for arm in works) and not all(
-            handler.exits for handler in each.handlers
-        ):
+        if _success_leaves(works, facts) and not all(handler.exits for handler in each.handlers):
             return body
     return _until_done(loop, facts)
+
+
+def _success_leaves(works: list[Arm], facts: Facts) -> bool:
+    """Return whether a success leaves the loop; an answer with a bad status may only be logged (Rust)."""
+    others = [arm for arm in works if not _ends_loop(arm, facts)]
+    return len(others) < len(works) and all(
+        is_logging(call) or call.is_argument or call.method in ("Ok", "status")
+        for arm in others
+        for call in facts.within(facts.calls, arm.span)
+    )
 
 
 _IF_OK = re.compile(r"let\s+Ok\(")
@@ -350,11 +357,12 @@ def _is_local(each: Try, facts: Facts) -> bool:
     return bool(calls) and all(call.name in _LOCAL for call in calls)
 
 
-def _continues_loop(each: Try, place: int, facts: Facts) -> bool:
+def _continues_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
     """Return whether the handler lets the loop continue, at least sometimes."""
     handler = each.handlers[place]
+    conflicts = _CONFLICTS if loop.kind == "endless" else _ANY_CONFLICTS
     if handler.types and all(
-        name.rpartition(".")[2] in _NO_FAILURES or _CONFLICTS.search(name) for name in handler.types
+        name.rpartition(".")[2] in _NO_FAILURES or conflicts.search(name) for name in handler.types
     ):
         return False
     if handler.types and not any(map(_is_failure, handler.types)):

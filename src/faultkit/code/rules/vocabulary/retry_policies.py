@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, Loop, is_within
+from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.call_paths import makers_of_parts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep
@@ -23,7 +25,11 @@ _ENDLESS = re.compile(
     r"^(Infinity|int\.MaxValue|Integer\.MAX_VALUE|Int\.MAX_VALUE|Long\.MAX_VALUE|-1|None|true)$"
 )
 _POLICY = re.compile(r"[rR]etry|[pP]olicy|[pP]ipeline|[rR]esilien")
-_RUNS = frozenset(("executeSupplier", "executeCallable", "executeRunnable", "decorateSupplier", "execute"))
+_RUNS = frozenset(
+    ("executeSupplier", "executeCallable", "executeRunnable", "executeCheckedSupplier", "decorateSupplier",
+     "decorateCallable", "decorateCheckedSupplier", "decorateRunnable", "executeSuspendFunction", "execute",
+     "executeCompletionStage")
+)  # fmt: skip
 _METHODS = {
     "java": (*_RUNS, "waitDuration", "maxAttempts", "Retryable", "retry", "indefinitely", "infiniteRetry",
              "noBackoff", "withMaxRetries", "retryWhen", "build", "ofDefaults", "FixedBackOff", "atMost",
@@ -87,8 +93,9 @@ def _csharp(call: Call, facts: Facts) -> Iterator[Retry]:
         yield _retry(call, not at_once, None, not endless)
     elif method == "Execute" and _POLICY.search(f"{call.name} {call.receiver_written}"):
         for argument in call.positional[:1]:
-            if argument.value.shape == "function":
-                yield Retry("helper", call.callee, argument.value.span, call, None, None, None, None)
+            body = _function_in(argument.value, call, facts)
+            if body is not None:
+                yield Retry("helper", call.callee, body, call, None, None, None, None)
 
 
 def _java(call: Call, facts: Facts) -> Iterator[Retry]:
@@ -127,8 +134,18 @@ def _java(call: Call, facts: Facts) -> Iterator[Retry]:
         yield _retry(call, None if endless else False, None, not endless)
     elif call.method in _RUNS and re.search(r"[rR]etry", f"{call.name} {call.receiver_written}"):
         for argument in call.positional:
-            if argument.value.shape == "function":
-                yield Retry("helper", call.callee, argument.value.span, call, None, None, None, None)
+            body = _function_in(argument.value, call, facts)
+            if body is not None:
+                yield Retry("helper", call.callee, body, call, None, None, None, None)
+
+
+def _function_in(value: Value, place: Call, facts: Facts) -> Span | None:
+    """Return the function that is given, also by a variable that holds it."""
+    if value.shape == "function":
+        return value.span
+    made = facts.assignments_to(value.text, place) if value.shape == "name" else ()
+    held = [each.value for each in made if each.value is not None and each.value.shape == "function"]
+    return held[0].span if len(held) == 1 else None
 
 
 _BUILDERS = (
@@ -160,6 +177,12 @@ def _java_builder(call: Call, facts: Facts) -> Iterator[Retry]:
             yield _retry(call, False, None, True)
 
 
+def _said_of(call: Call, facts: Facts) -> str:
+    """Return the text of a call with the values that it is given, and the functions that make them."""
+    made = (facts.text(each.body) for each in makers_of_parts(call, facts))
+    return "\n".join((facts.text_with_values(call), *made))
+
+
 def _first(call: Call) -> str:
     first = call.argument(place=0)
     return "" if first is None else first.value.text
@@ -172,7 +195,7 @@ def _go(call: Call, facts: Facts) -> Iterator[Retry]:
             if not any("Context(" in facts.text(each.span) for each in around):
                 yield _retry(call, None, None, False)
     elif _GO_BACKOFF.search(call.name):
-        text = facts.text_with_values(call)
+        text = _said_of(call, facts)
         if "NewConstantBackOff" in text or "ZeroBackOff" in text:
             yield _retry(call, "ZeroBackOff" not in text, False, bool(_GO_LIMITS.search(text)))
         elif _GO_ENDLESS.search(text) and not _GO_LIMITS.search(_GO_ENDLESS.sub("", text)):
@@ -220,13 +243,13 @@ def _javascript(call: Call, facts: Facts) -> Iterator[Retry]:
 
 def _rust(call: Call, facts: Facts) -> Iterator[Retry]:
     if call.name.endswith("tokio_retry.Retry.spawn") and call.arguments:
-        text = facts.text_with_values(call)
+        text = _said_of(call, facts)
         if ".take(" not in text:
             yield _retry(call, None, None, False)
     elif (
         call.method in ("retry", "retry_notify")
         and "backoff" in call.name
-        and _RUST_ENDLESS.search(facts.text_with_values(call))
+        and _RUST_ENDLESS.search(_said_of(call, facts))
     ):
         yield _retry(call, None, None, False)
 

@@ -34,11 +34,11 @@ _NUMBERED = {
     "HTTPTransport": ("retries",),
     "AsyncHTTPTransport": ("retries",),
     "HTTPAdapter": ("max_retries",),
-    "OpenAI": ("max_retries",),
+    "OpenAI": ("max_retries", "maxRetries"),
     "AsyncOpenAI": ("max_retries",),
-    "Anthropic": ("max_retries",),
+    "Anthropic": ("max_retries", "maxRetries"),
     "AsyncAnthropic": ("max_retries",),
-    "AzureOpenAI": ("max_retries",),
+    "AzureOpenAI": ("max_retries", "maxRetries"),
     "Stripe": ("maxNetworkRetries",),
     "RetryClient": ("retry_options",),
     "ExponentialRetry": ("attempts",),
@@ -55,6 +55,25 @@ _ALWAYS = frozenset(
     )
 )  # fmt: skip
 """Calls that make a client try again, or are such a client."""
+_TAKES_CLIENT = frozenset(("axiosRetry", "axios-retry", "fetchRetry", "fetch-retry"))
+"""Those that are given the client which tries again."""
+_MAKES = re.compile(
+    r"^(new|New|create|client|resource|build|connect|from|make|init|default)|Client$|^(of|get_client)$"
+)
+"""Methods that make an object which lasts."""
+_TOLD = re.compile(
+    r"\b(?:max_?retries|retries|max_?network_?retries|retry_?max_?attempts|max_?retry_?attempts|retry_?count|max_?attempts"
+    r"|total_?max_?attempts|retry_?attempts|num_?retries|numRetries)\b[\"']?\s*(?:[:=(,]|=>)\s*(\w[\w.]*)",
+    re.IGNORECASE,
+)
+"""Settings that say how often a client tries again, with their value."""
+_ONCE = re.compile(r"^(0|1|0L|1L|none|null|nil|false|undefined|zero)$", re.IGNORECASE)
+_NO_CLIENT = re.compile(
+    r"retry|retrier|backoff|attempt|policy|limiter|queue|worker|job|task|strategy|config$|options$|params$|settings$|error"
+    r"|exception|request$|schema|model|consumer|listener|container|subscri|event|breaker",
+    re.IGNORECASE,
+)
+"""Names of what is told how often to try, and sends no requests itself."""
 _GO_CLIENT = re.compile(r"(^|[/.])(go-retryablehttp|retryablehttp)\.NewClient$")
 _BY_DEFAULT = re.compile(r"^(got|ky)(\.(get|put|head|delete|default|extend))?$")
 """Clients that repeat what is safe to repeat unless they are told not to."""
@@ -89,10 +108,11 @@ def _clients(facts: Facts) -> Iterator[RetryingClient]:
                 yield RetryingClient(call.callee, frozenset(), "" if found is None else found[1])
         elif call.method in _ALWAYS or call.name in _ALWAYS or _GO_CLIENT.search(call.name):
             if not any(_NONE.match(each.value.text) for each in call.arguments if "retr" in each.name):
-                first = call.argument(place=0)
+                first = call.argument(place=0) if call.name in _TAKES_CLIENT else None
                 given = (
                     {first.value.text} if first is not None and first.value.shape == "name" else set[str]()
                 )
+                given.update(_held_by(call, facts))
                 found = CLIENT_OF.search(facts.text(call.span)) if facts.language == "csharp" else None
                 owner = "" if found is None else found[1]
                 yield RetryingClient(call.span, _bare({*given, *call.assigned}), owner)
@@ -110,6 +130,35 @@ def _clients(facts: Facts) -> Iterator[RetryingClient]:
             call.method == "Default" and "Retryer" in call.written
         ):
             yield RetryingClient(call.span, frozenset())
+        elif _is_made_to_retry(call, facts):
+            yield RetryingClient(call.span, _bare(_held_by(call, facts)))
+
+
+def _held_by(call: Call, facts: Facts) -> set[str]:
+    """Return what holds the object that a call makes, also in the middle of a chain or of arguments."""
+    found = {*call.assigned}
+    if not found and (scope := facts.function_of(call)) is not None:
+        for each in facts.own(facts.assignments, scope):
+            if each.value is not None and is_within(call.span, each.value.span):
+                found.update(each.targets)
+    return found
+
+
+def _is_made_to_retry(call: Call, facts: Facts) -> bool:
+    """Return whether a call makes a client, and says how often that tries again: more than once."""
+    if not (call.constructs or _MAKES.search(call.method)) or not call.assigned:
+        return False
+    # `NewFromConfig` makes a client, not a configuration.
+    names = (call.method.partition("From")[0], call.written.partition(".")[0], *call.assigned)
+    if any(map(_NO_CLIENT.search, names)):
+        return False
+    text = facts.text(call.span)
+    for each in call.positional:
+        # The settings may stand in a variable.
+        for made in facts.assignments_to(each.value.text, call) if each.value.shape == "name" else ():
+            text += "\n" + facts.text(made.span)
+    told = _TOLD.findall(text)
+    return bool(told) and not all(map(_ONCE.match, told))
 
 
 def _is_told_to_retry(call: Call, facts: Facts) -> bool:
@@ -175,6 +224,7 @@ def client_in(outer: Retry, facts: Facts) -> RetryingClient | None:
     spans = [outer.body, *(scope.body for scope in scopes)]
     asked = [call for span in spans for call in facts.within(facts.calls, span) if call is not outer.call]
     around = facts.named_function_of(outer)
+    receivers = {name for call in asked for name in _objects(call)}
     for client in clients:
         if is_within(client.span, outer.place) or is_within(outer.place, client.span):
             continue
@@ -186,7 +236,6 @@ def client_in(outer: Retry, facts: Facts) -> RetryingClient | None:
             continue
         if any(is_within(client.span, span) for span in spans):
             continue
-        receivers = {call.receiver_written.removeprefix("self.").removeprefix("this.") for call in asked}
         if client.names & receivers:
             return client
         if _is_passed_on(client, facts) and any(
@@ -198,6 +247,16 @@ def client_in(outer: Retry, facts: Facts) -> RetryingClient | None:
         if asks and "retry" not in facts.text_with_values(call):
             return RetryingClient(call.span, frozenset())
     return None
+
+
+def _objects(call: Call) -> Iterator[str]:
+    """Yield what a call is made on: of `self.client.messages.create()` also `client`."""
+    whole = call.receiver_written.removeprefix("self.").removeprefix("this.")
+    first, _, rest = whole.partition(".")
+    yield whole
+    yield first
+    if len(first) < 3 and rest:  # The object of a method has a short name in Go: `s.db`.
+        yield rest.partition(".")[0]
 
 
 def _is_passed_on(client: RetryingClient, facts: Facts) -> bool:
