@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.left_open_at_end import parts_left_open, servers_dropped
 from faultkit.code.rules.reliability.workers_not_awaited import tasks_cut_off
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.left_running import WORDS, left_running
 
 _SERVES = frozenset(("ListenAndServe", "ListenAndServeTLS", "Serve", "ServeTLS", "Start", "StartTLS"))
 _WAITS_IN_GO = re.compile(r"<-|\.Wait\(|\bselect\s*\{|\.Shutdown\(|\.Sleep\(|[wW]ait\w*\(")
@@ -20,6 +21,7 @@ _TERMS = re.compile(r"SIGTERM|SIGINT|\"TERM\"")
 def ends_that_cut_off(facts: Facts) -> Iterator[Hit]:
     """Yield what ends the program, or stops a server, without a wait for the work that runs."""
     yield from parts_left_open(facts)
+    yield from (Hit(span, what, LIKELY) for span, what in left_running(facts))
     if facts.language in JAVASCRIPT:
         return
     if facts.language == "go":
@@ -297,5 +299,6 @@ RULE = Rule(
         b"SIGTERM",
         b"select!",
         b"asynccontextmanager",
+        *WORDS,
     ),
 )

@@ -177,6 +177,16 @@ def _is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
     return is_thread(loop, scope, facts) or (facts.language == "python" and runs_aside(loop, scope, facts))
 
 
+_WATCHED = re.compile(r"asyncio\.wait\(|gather\(|add_done_callback|TaskGroup|\.result\(\)")
+
+
+def _collected(take: Call, loop: Loop, facts: Facts) -> Iterator[str]:
+    """Yield the list of a round that begins with an item: `rows = [await queue.get()]`."""
+    for each in facts.within(facts.assignments, loop.body):
+        if each.value is not None and is_within(take.span, each.value.span) and each.value.text[:1] == "[":
+            yield from () if _WATCHED.search(facts.whole_text) else each.targets
+
+
 def _fails_for_item(loop: Loop, facts: Facts) -> Call | None:
     """Return a call that is given the item of a round, and whose exception nothing catches."""
     inside = list(facts.within(facts.calls, loop.body))
@@ -186,7 +196,7 @@ def _fails_for_item(loop: Loop, facts: Facts) -> Call | None:
         name
         for call in inside
         if call.method in _TAKEN and _QUEUES.search(call.receiver_written)
-        for name in call.assigned
+        for name in call.assigned or _collected(call, loop, facts)
     }
     for call in inside if items else ():
         given = {*re.findall(r"\w+", " ".join(each.value.text for each in call.arguments))}

@@ -185,6 +185,7 @@ _SENT = frozenset(("send", "produce", "Produce", "Input", "WriteMessages"))
 _ENDED = re.compile(
     r"\.(?:flush|close|Flush|Close|CloseAsync|DisposeAsync|Dispose|AsyncClose|disconnect|use)\b|\bdestroyMethod\b"
 )
+_EMPTIED = re.compile(r"\.flush\(|\bwhile\s+len\(|\.poll\(\s*(?:-1|None)?\s*\)")
 _ANSWERED = re.compile(
     r"\.(?:get|poll|result|add_callback|join|await|asDeferred|toCompletableFuture)\(|\bawait\b|allOf\("
 )
@@ -200,6 +201,11 @@ def _producers(facts: Facts) -> Iterator[tuple[Span, str]]:
         if not sends or any(each.assigned or each.is_awaited for each in sends):
             continue
         if facts.language != "python" and any(facts.calls_on(each) for each in sends):
+            continue
+        if made[0].startswith("confluent_kafka"):
+            # `poll` of librdkafka only calls back what was delivered, and there is no `close`.
+            if not _EMPTIED.search(facts.whole_text):
+                yield call.span, _never(call.assigned[0].rpartition(".")[2], facts)
             continue
         if not _ENDED.search(facts.whole_text) and not _ANSWERED.search(_sending(sends, facts)):
             yield call.span, _never(call.assigned[0].rpartition(".")[2], facts)
