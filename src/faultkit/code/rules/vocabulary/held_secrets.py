@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from faultkit.code.facts import Facts, Place, Scope, is_within
+from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.personal_data import personal_part
@@ -73,10 +73,16 @@ def _held(name: str, scope: Scope, facts: Facts) -> str:
         return part
     for each in made:
         if each.call is not None and each.call.name.startswith("net/http/httputil.DumpRequest"):
-            return "headers"
+            return "" if _has_other_headers(each.call, text) else "headers"
         if each.value is not None and (part := _literal_part(each.value.text, facts)):
             return part
     return _header_part(name, text)
+
+
+def _has_other_headers(dump: Call, text: str) -> bool:
+    """Return whether the request that is dumped was given headers for that, or lost some (Go)."""
+    name = dump.positional[0].value.text if dump.positional else ""
+    return any(f"{name}.Header{sign}" in text for sign in (" = ", ".Del("))
 
 
 def _written_out(name: str, scope: Scope, facts: Facts) -> str:
@@ -144,8 +150,15 @@ def _header_part(name: str, text: str) -> str:
         if _ALL_HEADERS.search(each) and not re.search(r"\bif\b|filter|redact", each):
             return "authorization"
     fills = any(f"{name}.{method}(" in text for method in ("put", "add", "set"))
-    picks = re.search(r"equals|contains|mask", text, re.IGNORECASE)
-    return "authorization" if fills and "getHeaderNames" in text and picks is None else ""
+    return "authorization" if fills and lists_headers(text) else ""
+
+
+def lists_headers(text: str) -> bool:
+    """Return whether code reads all headers of a request, and leaves none out (Java)."""
+    return "getHeaderNames" in text and _PICKS.search(text) is None
+
+
+_PICKS = re.compile(r"equals|contains|mask|filter|redact", re.IGNORECASE)
 
 
 def telling_name(name: str, place: Placed, facts: Facts) -> str:

@@ -10,6 +10,7 @@ from faultkit.code.facts.fact_values import Parameter
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.held_secrets import is_telling_name
+from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types
 
 _ATTRIBUTE = re.compile(r"#\[\s*(?:tracing::)?instrument\b\s*(?P<open>\()?")
@@ -59,7 +60,8 @@ def _recorded(scope: Scope, skipped: set[str], facts: Facts) -> str:
                 return f"{each.name} with its {part}"
             if is_telling_name(kind) and f"struct {kind}" not in facts.whole_text:
                 return f"{each.name}, a {kind}"
-        if is_secret_name(each.name, facts) and _TEXTS.intersection(types):
+        is_text = bool(_TEXTS.intersection(types))
+        if is_text and (is_secret_name(each.name, facts) or personal_part(scope.short_name, [each.name])):
             return each.name
     return ""
 
@@ -85,6 +87,7 @@ def _python(facts: Facts) -> Iterator[tuple[Span, str]]:
             if not any(each.method in around for each in scope.decorators):
                 continue
             part = next((each.name for each in scope.parameters if _is_secret_parameter(each, facts)), "")
+            part = part or personal_part(scope.short_name, [each.name for each in scope.parameters])
             if part:
                 what = f"{found[0]} of {scope.short_name}() with its {part} is written to the log"
                 yield call.span, what

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from faultkit.code.facts import Access, Assignment, Call, Facts, Place
+from faultkit.code.facts import Access, Assignment, Call, Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string, may_name_connection_string
 from faultkit.code.rules.vocabulary.failures import handler_around, node_at
@@ -15,6 +15,7 @@ from faultkit.code.rules.vocabulary.held_secrets import (
     WHOLE_HEADERS,
     held_secret,
     is_secret_answer,
+    lists_headers,
     shows_parts,
     telling_name,
 )
@@ -24,14 +25,17 @@ from faultkit.code.rules.vocabulary.personal_data import (
     may_name_personal_data,
     personal_part,
 )
+from faultkit.code.rules.vocabulary.returned_values import own_function, returned_values
 from faultkit.code.rules.vocabulary.sent_secrets import sent_secret
 from faultkit.code.rules.vocabulary.shown_requests import (
     body_of_any_request,
     error_as_whole,
     is_secret_address,
     is_secret_address_call,
+    read_by_schema,
     rejected_input,
     rejected_objects,
+    request_of_answer,
     request_of_error,
     secret_in_failed_address,
     shown_headers,
@@ -142,7 +146,7 @@ def _is_own_token(written: str, facts: Facts) -> bool:
 _SHOW_SECRETS = (
     b"header", b"meta", b"environ", b"process.env", b"getenv", b"axios", b"dumprequest", b"regist", b"log_in",
     b"login", b"logon", b"sign_in", b"signin", b"sign_up", b"signup", b"auth", b"credential", b"payment",
-    b"checkout", b"metadata", b"interceptors",
+    b"checkout", b"metadata", b"interceptors", b"queryparam", b"params={",
 )  # fmt: skip
 """What stands, if no word of secrets does, in each text that shows one: all headers, all settings, what a
 client sends to log in or to pay."""
@@ -171,11 +175,23 @@ def secret_in(span: Span, facts: Facts, deep: bool = True) -> str:
         if is_shown(access.span, span, facts) and (name := _secret_access(access, facts, deep)):
             return name
     for call in facts.within(facts.calls, span):
-        if is_shown(call.span, span, facts) and (name := _secret_call(call, facts)):
+        if is_shown(call.span, span, facts) and (
+            name := _secret_call(call, facts) or (_made_by(own_function(call, facts), facts) if deep else "")
+        ):
             return name
-    return _secret_hole(span, facts)
+    return _secret_hole(span, facts, deep)
 
 
+def _made_by(scope: Scope | None, facts: Facts) -> str:
+    """Return the secret in what a function of this text returns: `log.warn(describe(request))`."""
+    if scope is None or _HIDES.search(scope.name):
+        return ""
+    if lists_headers(facts.text(scope.body)):
+        return "headers"
+    return next(filter(None, (secret_in(each, facts, False) for each in returned_values(scope, facts))), "")
+
+
+_HIDES = re.compile(r"redact|mask|sanit|scrub|obfusc|safe|clean", re.IGNORECASE)
 _HOLES = {
     "kotlin": re.compile(r"\$([A-Za-z_]\w*)"),
     "rust": re.compile(r"(?:\{|[(,=]\s*[?%])([a-z_][\w.]*)(?=[:},)])"),
@@ -185,10 +201,11 @@ _HOLES = {
 
 _HEADERS_SHOWN = re.compile(r"[?,]\s*((?:req|request|parts)\.headers(?:\(\))?)\s*[,)]")
 _PATHS_SHOWN = re.compile(r",\s*&?([a-z_]\w*(?:\.[a-z_]\w*)+)\s*(?=[,)])")
+_CALLS_SHOWN = re.compile(r"[,=?%]\s*(?:self\.|Self::)?([a-z_]\w*)\(")
 """Macros of Rust hold no syntax tree."""
 
 
-def _secret_hole(span: Span, facts: Facts) -> str:
+def _secret_hole(span: Span, facts: Facts, deep: bool) -> str:
     pattern = _HOLES.get(facts.language)
     if pattern is None:
         return ""
@@ -213,6 +230,10 @@ def _secret_hole(span: Span, facts: Facts) -> str:
             return f"{path} with its {part}"
         if is_secret_name(path.rpartition(".")[2], facts):
             return str(path)
+    for name in _CALLS_SHOWN.findall(facts.text(span)) if deep else ():
+        own = facts.functions_named(name)
+        if len(own) == 1 and (part := _made_by(own[0], facts)):
+            return part
     headers = _HEADERS_SHOWN.search(facts.text(span))
     return "" if headers is None else headers[1]
 
@@ -250,7 +271,7 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
     if written.endswith(".__dict__") and (part := _attribute_of(written[:-9], access, facts)):
         return f"{written} with its {part}"
     if "." in written:
-        if request_of_error(written, facts):
+        if request_of_error(written, facts) or request_of_answer(written, facts):
             return f"{written} with its headers"
         if part := telling_path(written, facts):
             return f"{written} with its {part}"
@@ -272,7 +293,7 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
             return f"{written}, a {kind},"
         if part := held_secret(written, access, facts):
             return f"{written} with its {part}"
-    if part := sent_secret(written, access, facts):
+    if part := read_by_schema(written, access, facts) or sent_secret(written, access, facts):
         return f"{written} with its {part}"
     if _RAW.search(written) and is_secret_answer(access, facts):
         return f"{written} with its token"
@@ -293,9 +314,15 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
                 return written
     if deep and written.isidentifier():
         for each in _variables(facts).get(written, ()):
-            if each.value is None or each.scope is None or each.scope is not facts.function_of(access):
+            if each.value is None or each.scope is None:
                 continue
             value = each.value
+            made = each.call
+            own = None if made is None or made.span != value.span else own_function(made, facts)
+            if own is not None and each.scope in facts.functions_around(access) and _made_by(own, facts):
+                return written
+            if each.scope is not facts.function_of(access):
+                continue
             shows = value.shape in ("name", "other", "object", "list") or _MAPS.match(value.text) is not None
             if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
                 return written
@@ -400,6 +427,8 @@ def _secret_call(call: Call, facts: Facts) -> str:
     owner = call.receiver_written
     if not call.arguments and is_connection_string(call.written, call, facts):
         return text
+    if not call.arguments and request_of_answer(call.written, facts):
+        return f"{text} with its headers"
     if call.method in _DUMPS and shows_parts(text):
         if WHOLE_HEADERS.search(owner.removesuffix("()")):
             return owner
@@ -447,27 +476,8 @@ def _given_to(call: Call, facts: Facts) -> str:
 _QUOTES = frozenset(("errors", "json", "getMessage", "getAllErrors"))
 """Methods of an error of validation that give the input."""
 _DUMPS = frozenset(
-    (
-        "model_dump",
-        "model_dump_json",
-        "dict",
-        "json",
-        "to_dict",
-        "asdict",
-        "toString",
-        "ToString",
-        "toJSON",
-        "items",
-        "entries",
-        "Select",
-        "joinToString",
-        "map",
-        "toMultimap",
-        "toMap",
-        "toSingleValueMap",
-        "asMap",
-        "entrySet",
-        "forEach",
-    )
-)
+    ("model_dump", "model_dump_json", "dict", "json", "to_dict", "asdict", "toString", "ToString",
+     "toJSON", "items", "entries", "Select", "joinToString", "map", "toMultimap", "toMap",
+     "toSingleValueMap", "asMap", "entrySet", "forEach")
+)  # fmt: skip
 """Methods that write out all parts of an object."""

@@ -10,7 +10,9 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types, type_of
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 # Errors of HTTP clients of JavaScript.
 
@@ -35,6 +37,67 @@ def error_as_whole(name: str, place: Placed, facts: Facts) -> str:
     scope = facts.function_of(place)
     caught = scope is not None and any(each.name == name for each in scope.parameters)
     return "headers" if (known or caught) and re.fullmatch(r"\w*[eE]rr\w*|e|ex|reason|cause", name) else ""
+
+
+# Schemas of JavaScript, whose values have all members that they name.
+
+_SCHEMAS = ("object", "strictObject", "looseObject", "Object", "Struct")
+_READS = frozenset(
+    (
+        "parse",
+        "safeParse",
+        "parseAsync",
+        "safeParseAsync",
+        "validate",
+        "validateSync",
+        "validateAsync",
+        "cast",
+        "Parse",
+    )
+)
+_INFERRED = TextPattern(r"\btype\s+(\w+)\s*=\s*[\w.]+<\s*typeof\s+(\w+)\s*>")
+_READ_PART = re.compile(r"^(\w+)\.(?:data|output|value)$")
+
+
+@lru_cache(maxsize=4)
+def telling_schemas(facts: Facts) -> dict[str, str]:
+    """Return schemas of this text that name a secret, each with it: `z.object({ pin: z.string() })`."""
+    found = dict[str, str]()
+    if facts.syntax.language.family != "javascript":
+        return found
+    for call in facts.calls_of_method(*_SCHEMAS):
+        members = [each.name for each in call.arguments if each.name and "." not in each.name]
+        holder = next(
+            (
+                each.targets[0]
+                for each in facts.assignments
+                if members and each.value is not None and each.value.span.start == call.span.start
+            ),
+            "",
+        )
+        part = next((each for each in members if is_secret_name(each, facts)), "")
+        if holder and (part := part or personal_part(holder, members)):
+            found[holder] = part
+    return found
+
+
+def read_by_schema(written: str, place: Placed, facts: Facts) -> str:
+    """Return the secret in what a schema has read: `Login.parse(body)`, `Login.safeParse(body).data`."""
+    schemas = telling_schemas(facts)
+    if not schemas:
+        return ""
+    found = _READ_PART.match(written)
+    name = written if found is None else found[1]
+    for each in facts.assignments_to(name, place) if name.isidentifier() else ():
+        call = each.call
+        if call is None or call.method not in _READS or (found is None and call.method.startswith("safe")):
+            continue
+        given = [call.receiver_written, *(one.value.text for one in call.positional[:1])]
+        if part := next((schemas[one] for one in given if one in schemas), ""):
+            return part
+    kind = type_of(written, place, facts) if written.isidentifier() else ""
+    schema = next((one[2] for one in _INFERRED.finditer(facts.whole_text) if kind and one[1] == kind), "")
+    return schemas.get(schema, "")
 
 
 # Values whose text has all headers of a request.
@@ -68,6 +131,22 @@ def shown_headers(name: str, place: Placed, facts: Facts) -> str:
             given = any(each.written.endswith("interceptors.request.use") for each in around)
             return "headers" if given else ""
     return ""
+
+
+_OF_ANSWER = {
+    "java": (re.compile(r"\w\.request$"), b"feign."),
+    "kotlin": (re.compile(r"\w\.request$"), b"feign."),
+    "csharp": (re.compile(r"\w\.RequestMessage$"), b"HttpResponseMessage"),
+}
+"""Requests that an answer holds, and whose text has all headers: of Feign also the body."""
+
+
+def request_of_answer(written: str, facts: Facts) -> bool:
+    """Return whether it is the request of an answer: `response.request()`, `response.RequestMessage`."""
+    path, word = _OF_ANSWER.get(facts.language, (None, b""))
+    if path is None or word not in facts.syntax.source or path.search(written) is None:
+        return False
+    return _SENDS_SECRET.search(facts.syntax.source) is not None
 
 
 def _is_in_error(place: Placed, facts: Facts) -> bool:
@@ -258,16 +337,23 @@ def _is_between(scope: Scope) -> bool:
 
 # Addresses that errors of HTTP clients quote.
 
-_QUOTES_ADDRESS = ("requests", "httpx", "aiohttp", "net/http", "reqwest")
-_SENDS = re.compile(r"\.(?:Do|Get|Post|PostForm|get|post|put|request|send|raise_for_status)\(")
-_QUERY_KEY = re.compile(
-    r"\bparams\s*=\s*\{[^{}]*[\"'](\w+)[\"']\s*:|\.Set\(\s*\"(\w+)\"|\.query\(&\[[^\]]*\(\s*\"(\w+)\""
+_QUOTES_ADDRESS = (
+    "requests", "httpx", "aiohttp", "net/http", "reqwest", "github.com/go-resty/resty", "resty.dev/v3",
+    "github.com/go-resty/resty/v2", "io.ktor.client",
+)  # fmt: skip
+_SENDS = re.compile(r"\.(?:Do|Get|Post|PostForm|get|post|put|request|send|raise_for_status|Execute)\(")
+_QUERY = re.compile(
+    r"\bparams\s*=\s*\{[^{}]*\}|\.(?:Set|Add|SetQueryParam)\([^()]*\)|\bSetQueryParams\(map[^{}]*\{[^{}]*\}"
+    r"|\.query\(&\[[^\]]*\]|\bparameters?(?:\.append)?\([^()]*\)"
 )
+_PAIR = re.compile(r"[\"'](\w+)[\"']\s*[:,]\s*&?([\w.]+)")
+_SHORT_KEYS = frozenset(("key", "apikey", "appid", "token", "auth", "subscription"))
+_IS_KEY = re.compile(r"(?:key|token|secret)$", re.IGNORECASE)
 
 
 def secret_in_failed_address(name: str, place: Placed, facts: Facts) -> str:
     """Return the key in the query of a request whose error, which quotes the address, is written out."""
-    if facts.language not in ("python", "go", "rust") or not facts.imports_any(*_QUOTES_ADDRESS):
+    if facts.language not in ("python", "go", "rust", "kotlin") or not facts.imports_any(*_QUOTES_ADDRESS):
         return ""
     handlers = [each for each in facts.handlers_around(place) if each.name == name]
     tried = next((each for each in facts.tries if handlers and handlers[-1] in each.handlers), None)
@@ -277,8 +363,9 @@ def secret_in_failed_address(name: str, place: Placed, facts: Facts) -> str:
     text = "" if scope is None else facts.text(scope.body).replace("Header.Set(", "")
     if "without_url" in text:
         return ""
-    for found in _QUERY_KEY.finditer(text):
-        for key in re.findall(r"[\"'](\w+)[\"']", found[0]):
-            if is_secret_name(key, facts) or key.lower() in ("apikey", "appid"):
+    for found in _QUERY.finditer(text):
+        for key, value in _PAIR.findall(found[0]):
+            is_key = key.lower() in _SHORT_KEYS and _IS_KEY.search(value)
+            if is_key or is_secret_name(key, facts) or key.lower() in ("apikey", "appid"):
                 return str(key)
     return ""

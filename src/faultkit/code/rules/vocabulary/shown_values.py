@@ -25,7 +25,7 @@ _SHOWING = frozenset(
         "pair", "object", "dictionary", "concatenated_string", "await_expression", "await",
         "non_null_expression", "composite_literal", "literal_value", "keyed_element",
         "literal_element", "array", "list", "expression_list", "token_tree", "argument", "value_argument",
-        "value_arguments", "spread_element",
+        "value_arguments", "spread_element", "variadic_argument",
         "interpolated_string_expression", "string_literal", "infix_expression",
     )
 )  # fmt: skip

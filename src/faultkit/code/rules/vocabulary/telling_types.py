@@ -231,7 +231,20 @@ def _lombok_types(facts: Facts) -> dict[str, str]:
     }
 
 
-_BOUND = re.compile(r"\b(?:Get|Deserialize|GetValue|Bind|ReadFromJsonAsync)<(\w+)\??>\(")
+_BOUND = re.compile(r"\w(?:::)?<(?:[\w.]+\.)?(\w+)\??>\(|\b(\w+)(?:::class(?:\.java)?|\.class)\b")
+"""`section.Get<Settings>()`, `call.receive<Login>()`, `from_str::<Login>(…)`, `readValue(text, A.class)`."""
+_LONGEST_VALUE = 400
+
+
+def _bound_type(made: tuple[Assignment, ...], facts: Facts) -> str:
+    """Return the type of this text that the value of a variable was read into, if that shows a secret."""
+    known = {**telling_types(facts), **telling_classes(facts)}
+    value = made[-1].value if known else None
+    found = [] if value is None else _BOUND.findall(value.text[:_LONGEST_VALUE])
+    last = next((one or other for one, other in reversed(found)), "")
+    return last if last in known else ""
+
+
 _CSHARP_RECORD = re.compile(r"\brecord\s+(?:class\s+|struct\s+)?(\w+)[^{;(]*\{((?:[^{}]|\{[^{}]*\})*)\}")
 """A record whose parts are properties; its text has them all."""
 _CSHARP_CLASS = re.compile(r"\bclass\s+(\w+)[^{;]*\{((?:[^{}]|\{[^{}]*\})*)\}")
@@ -262,10 +275,8 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
     # What a part of it is set to says nothing of its type.
     made = tuple(each for each in facts.assignments_to(name, place) if name in each.targets)
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
-    if facts.language == "csharp" and types and not types[-1]:
-        # `section.Get<Settings>()`, `JsonSerializer.Deserialize<Settings>(text)`
-        bound = [_BOUND.search(each.value.text) for each in made if each.value is not None]
-        types = [found[1] for found in bound if found is not None] or types
+    if types and not types[-1] and (bound := _bound_type(made, facts)):
+        return bound
     if types and types[-1] == "Self":
         types = [scope.owner for scope in facts.functions_around(place)]
     if types and types[-1]:
