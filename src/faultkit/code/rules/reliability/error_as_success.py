@@ -12,10 +12,17 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import unanswered_failures
 from faultkit.code.rules.vocabulary.error_handlers import answers_without_status
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
-from faultkit.code.rules.vocabulary.failures import failure_blocks, handler_around, is_handler
+from faultkit.code.rules.vocabulary.failures import (
+    FailureBlock,
+    failed_branches,
+    failure_blocks,
+    handler_around,
+    is_handler,
+)
 from faultkit.code.rules.vocabulary.health_checks import blind_checks
 from faultkit.code.rules.vocabulary.said_failures import says_failure
 from faultkit.code.rules.vocabulary.stated_success import stated_successes
+from faultkit.code.rules.vocabulary.unset_statuses import is_answered_plainly, unset_statuses
 
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
@@ -66,6 +73,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in answers_without_status(facts):
         seen.add(span)
         yield Hit(span, what, LIKELY)
+    for span in unset_statuses(facts):
+        seen.add(span)
+        yield Hit(span, "the status is only written into the body, so that the client sees 200", LIKELY)
     if facts.language in LANGUAGES:
         for span in (*failed_answers(facts), *stated_successes(facts)):
             if not any(is_within(span, each) or is_within(each, span) for each in seen):
@@ -81,7 +91,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for handler in unanswered_failures(facts) if facts.language == "go" else ():
         seen.add(handler.span)
         yield Hit(handler.span, "this returns without an answer, so the client sees the status 200", LIKELY)
-    for block in failure_blocks(facts):
+    for block in (*failure_blocks(facts), *map(FailureBlock, failed_branches(facts))):
         route = block.failed or handler_around(block, facts)
         if route is None:
             for step in facts.within(facts.steps, block.span):
@@ -146,11 +156,17 @@ def _python(block: Span, route: Scope, is_error: _Asks, facts: Facts) -> Iterato
         plain = framework not in ("django", "aiohttp", "tornado") and (
             (text.startswith("{") and text.endswith("}")) or _is_model(name, text)
         )
-        if name not in _PYTHON and not plain:
+        if name not in _PYTHON and not plain and not _by_own_function(step.span, text, facts):
             continue
         stated = _PAIR.search(text) or re.search(r"\bstatus(_code)?\s*=", text) or _positional_status(text)
         if _SUCCESS.search(text) or not stated:
             yield step.span
+
+
+def _by_own_function(returned: Span, text: str, facts: Facts) -> bool:
+    """Return whether a function of this text makes the answer, and gives it no status."""
+    calls = (call for call in facts.within(facts.calls, returned) if facts.text(call.span) == text)
+    return any(is_answered_plainly(call, facts) for call in calls)
 
 
 def _is_model(name: str, text: str) -> bool:
@@ -191,6 +207,8 @@ def _javascript(
         if call.method in _SENDS and head in ("res", "response", "reply", "resp"):
             if _SUCCESS.search(whole) or not _STATUS.search(text):
                 yield call.span
+        elif call.is_returned and is_answered_plainly(call, facts):
+            yield call.span
         elif call.method != "json":
             continue
         elif head in ("NextResponse", "Response"):

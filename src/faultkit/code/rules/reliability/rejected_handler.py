@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.returned_values import own_function, returned_values
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _CATCHING = (
@@ -61,8 +62,21 @@ def _awaits(scope: Scope, facts: Facts) -> Iterator[Step]:
             continue
         if any(is_within(step.span, each.span) for each in facts.tries if each.handlers):
             continue
-        if not any(is_sleep(call) or _has_handler(call) for call in facts.within(facts.calls, step.span)):
+        calls = tuple(facts.within(facts.calls, step.span))
+        if not any(is_sleep(call) or _has_handler(call) for call in calls) and not _settles(calls, facts):
             yield step
+
+
+def _settles(calls: tuple[Call, ...], facts: Facts) -> bool:
+    """Return whether what is awaited is a function of this text that makes a value of every rejection."""
+    own = own_function(calls[0], facts) if calls else None
+    values = () if own is None or own.is_async else returned_values(own, facts)
+    ends = [
+        next((call for call in facts.within(facts.calls, each) if call.span == each), None) for each in values
+    ]
+    return bool(ends) and all(
+        end is not None and (_has_handler(end) or end.method == "catch") for end in ends
+    )
 
 
 def _has_handler(call: Call) -> bool:

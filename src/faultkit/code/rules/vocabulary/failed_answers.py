@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Handler, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.failures import failure_blocks
+from faultkit.code.rules.vocabulary.failures import failed_branches, failure_blocks
 from faultkit.code.rules.vocabulary.said_failures import asks_nothing, says_failure
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -33,17 +33,24 @@ _CODED = re.compile(r"StatusCode|statusCode\s*[:=]|HttpStatus|\.status\(|Status:
 def failed_answers(facts: Facts) -> Iterator[Span]:
     """Yield what answers a failure with a status of success."""
     find = {"csharp": _csharp, "kotlin": _kotlin, "rust": _rust}[facts.language]
-    for each in facts.tries:
-        for handler in each.handlers:
-            for call in facts.within(facts.calls, handler.body):
-                if find(call, handler, facts):
-                    yield call.span
-                    break
+    handlers = [handler for each in facts.tries for handler in each.handlers]
+    if facts.language == "csharp":
+        handlers += map(_as_handler, failed_branches(facts))
+    for handler in handlers:
+        for call in facts.within(facts.calls, handler.body):
+            if find(call, handler, facts):
+                yield call.span
+                break
     if facts.language == "kotlin":
         yield from _kotlin_blocks(facts)
     if facts.language == "rust":
         yield from _errors_as_answers(facts)
         yield from _errors_as_ok(facts)
+
+
+def _as_handler(block: Span) -> Handler:
+    """Return a block that runs only if an outcome is a failure as a handler of no error."""
+    return Handler((), "", block, block, 0, False, False, False, False, False)
 
 
 _WRITES = re.compile(r"\bResponse\.Write(AsJson)?Async$")

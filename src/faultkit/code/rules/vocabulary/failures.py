@@ -137,11 +137,26 @@ def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
         given = call.argument(place=0 if call.method == "catch" else 1)
         if given is not None and given.value.shape == "function":
             yield FailureBlock(given.value.span)
+    yield from map(FailureBlock, failed_branches(facts, _CHECKED))
+
+
+_OUTCOME = re.compile(
+    r"^\(?\s*(?:(?:!|not\s+)\s*\w*(?:[oO]utcome|[rR]esult|res|[sS]ettled|[sS]aved|[rR]eceipt|[aA]ttempt)\w*"
+    r"\.(?:ok|success|succeeded|isOk\(\)|isSuccess|IsSuccess|Succeeded|is_ok\(\))"
+    r"|\w*(?:[oO]utcome|[rR]esult|[sS]ettled|[aA]ttempt)\w*\."
+    r"(?:isErr\(\)|isFailure|IsFailure|failed|error|Error|err|is_err\(\)|is_error)"
+    r"|\w+\.status\s*===?\s*[\"']rejected[\"'])\s*\)?$"
+)
+"""What says that an object which holds the outcome of some work holds a failure."""
+
+
+def failed_branches(facts: Facts, condition: re.Pattern[str] = _OUTCOME) -> Iterator[Span]:
+    """Yield what runs if a condition holds: by default one that says that some work has failed."""
     for step in facts.steps_of("branch"):
-        if _CHECKED.match(step.text) and (block := node_at(step.span, facts)) is not None:
-            inner = block.child_by_field_name("consequence")
+        if condition.match(step.text) and (block := node_at(step.span, facts)) is not None:
+            inner = block.child_by_field_name("consequence") or block.child_by_field_name("body")
             if inner is not None:
-                yield FailureBlock(Span(inner.start_byte, inner.end_byte))
+                yield Span(inner.start_byte, inner.end_byte)
 
 
 _NEXT = re.compile(

@@ -341,7 +341,7 @@ _QUOTES_ADDRESS = (
     "requests", "httpx", "aiohttp", "net/http", "reqwest", "github.com/go-resty/resty", "resty.dev/v3",
     "github.com/go-resty/resty/v2", "io.ktor.client",
 )  # fmt: skip
-_SENDS = re.compile(r"\.(?:Do|Get|Post|PostForm|get|post|put|request|send|raise_for_status|Execute)\(")
+_SENDS = re.compile(r"\.\s*(?:Do|Get|Post|PostForm|get|post|put|request|send|raise_for_status|Execute)\(")
 _QUERY = re.compile(
     r"\bparams\s*=\s*\{[^{}]*\}|\.(?:Set|Add|SetQueryParam)\([^()]*\)|\bSetQueryParams\(map[^{}]*\{[^{}]*\}"
     r"|\.query\(&\[[^\]]*\]|\bparameters?(?:\.append)?\([^()]*\)"

@@ -24,7 +24,9 @@ _BODY = re.compile(
 )
 _FAILED_STATE = re.compile(r"\b[sS]tatus[\"']?\s*[:=]\s*[\"'](?:error|fail\w*)[\"']", re.IGNORECASE)
 _WORDS = (b"statusok", b"200", b"statuscode", b"httpstatus")
-_TUPLE = re.compile(r"\(\s*StatusCode::OK\s*,\s*Json\((?:json!\()?[^;]{0,20}?\{[^;{}]{0,200}")
+_TUPLE = re.compile(
+    r"\(\s*StatusCode::OK\s*,\s*(?:(?:\w+::)*[jJ]son\(&?(?:json!\()?|json!\()[^;]{0,20}?\{[^;{}]{0,200}"
+)
 
 
 def stated_successes(facts: Facts) -> Iterator[Span]:
