@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.dropped_futures import dropped_futures
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
@@ -16,7 +17,9 @@ _EXECUTORS = re.compile(r"(^|\.)\w*([eE]xecutor\w*|[pP]ool|[sS]cheduler)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for call in facts.calls:
+    for span, what in dropped_futures(facts):
+        yield Hit(span, what, LIKELY)
+    for call in facts.calls if facts.language not in (*RUST, *CSHARP) else ():
         if not call.is_discarded and not _is_for_each(call, facts):
             continue
         if _STARTS.search(call.name) and not _SEES.search(call.name):
@@ -153,10 +156,11 @@ RULE = Rule(
     fix="Add exceptionally or whenComplete, use execute instead of submit, or catch and log inside the task.",
     kind="reliability",
     severity="medium",
-    languages=(*JAVA, *KOTLIN, *PYTHON),
+    languages=(*JAVA, *KOTLIN, *PYTHON, *RUST, *CSHARP),
     check=_check,
     words=(
         b"submit", b"CompletableFuture", b".send(", b"PoolExecutor", b"_async(", b"run_in_executor", b".imap",
-        b".then", b".subscribe(",
+        b".then", b".subscribe(", b"Future<", b"Stage<", b"Deferred<", b"Mono<", b"Uni<", b"async fn",
+        b"WhenAny",
     ),
 )  # fmt: skip

@@ -36,6 +36,8 @@ _OFFERS = re.compile(
     re.I,
 )
 """Functions whose answer is welcome but not needed, or whose answer is the failure."""
+_BESIDE = re.compile(r"cache|suggest|recommend|related|preview|hint|optional|best_?effort", re.I)
+"""Requests whose answer is welcome but not needed."""
 _RUST_DEFAULTS = frozenset(("unwrap_or_default", "unwrap_or", "unwrap_or_else", "ok"))
 _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
@@ -60,7 +62,7 @@ def _of_requests(facts: Facts) -> Iterator[tuple[Span, Hit]]:
     for span, given in empty_answers(facts):
         scope = facts.function_at(span) or facts.named_function_of(Place(span))
         name = "" if scope is None else f"{scope.name} {'' if scope.route is None else scope.route.path}"
-        if not _OFFERS.search(name) and not _WELCOME.search(name):
+        if not _BESIDE.search(name) and not _WELCOME.search(name):
             what = f"when the call fails, the request is answered with {given} as if there were nothing"
             yield span, Hit(span, what, LIKELY)
 
@@ -149,10 +151,16 @@ def _given(handler: Handler, facts: Facts) -> str | None:
 def _empty_in(text: str, facts: Facts) -> str | None:
     if facts.language == "go":
         parts = [part.strip() for part in text.split(",")]
+        if len(parts) == 1:
+            return text if _GO_LIST.fullmatch(text.strip()) else None
         is_lost = len(parts) > 1 and parts[-1] == "nil" and all(_EMPTY.fullmatch(part) for part in parts)
         return text if is_lost else None
     bare = text.strip().rstrip(";")
     return bare if bare and _EMPTY.fullmatch(bare) else None
+
+
+_GO_LIST = re.compile(r"\[\][\w.*]+\{\}|map\[[\w.]+\][\w.*\[\]]+\{\}|make\((?:\[\]|map\[)[^()]*\)")
+"""Lists of nothing, as the only result of a function: that of one that cannot say that it failed."""
 
 
 def _is_welcome_only(scope: Scope) -> bool:

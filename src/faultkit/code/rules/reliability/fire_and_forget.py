@@ -24,6 +24,7 @@ from faultkit.code.rules.vocabulary.coroutine_callbacks import coroutines_never_
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.returned_values import is_of_list
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unfailing_functions import cannot_fail
@@ -258,7 +259,7 @@ def _async_callbacks(facts: Facts) -> Iterator[Hit]:
         given = call.argument(place=0)
         if given is None or given.value.shape != "function" or not given.value.text.startswith("async"):
             continue
-        if call.is_awaited or _STREAMS.search(call.receiver_written):
+        if call.is_awaited or (_STREAMS.search(call.receiver_written) and not is_of_list(call, facts)):
             continue
         if call.method in _ASKS:
             what = f"{call.written}() takes the promise for an answer, and a promise is always true"

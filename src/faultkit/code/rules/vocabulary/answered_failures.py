@@ -259,7 +259,7 @@ def _answers(scope: Scope, facts: Facts) -> bool:
     result = before if facts.language in ("java", "csharp") else after.rpartition(")")[2]
     if _ANSWERS.search(result):
         return True
-    if _is_gateway(scope, facts) or _is_rpc(scope, facts) or _is_action(scope, facts):
+    if _is_gateway(scope, facts) or is_rpc(scope, facts) or _is_action(scope, facts):
         return True
     routed = (call for call in facts.callers_of(scope) if call.is_returned)
     return bool(scope.name) and any(
@@ -282,11 +282,12 @@ def _is_action(scope: Scope, facts: Facts) -> bool:
 
 
 _RPC_RESULT = re.compile(r"\(\s*\*\w+\.\w+\s*,\s*(?:err\s+)?error\s*\)\s*$")
+_RUST_RPC = re.compile(r"Response<[^;{]*>,\s*(?:tonic::)?Status>")
 _OF_PB = re.compile(r"\*\w*(?:pb|proto)\w*\.\w+Request\b")
 _GENERATED = re.compile(r"(?:pb|proto|grpc|gen)(?:[/.\-\d]|$)")
 
 
-def _is_rpc(scope: Scope, facts: Facts) -> bool:
+def is_rpc(scope: Scope, facts: Facts) -> bool:
     """Return whether a function of a gRPC server answers with what it returns."""
     types = [each.type for each in scope.parameters]
     if facts.language == "go":
@@ -298,6 +299,10 @@ def _is_rpc(scope: Scope, facts: Facts) -> bool:
         return is_message and _RPC_RESULT.search(facts.text(scope.head).rstrip("{ ")) is not None
     if facts.language == "csharp":
         return any(each.endswith("ServerCallContext") for each in types)
+    if facts.language == "java":
+        return any(each.endswith("StreamObserver") for each in types)
+    if facts.language == "rust":
+        return _RUST_RPC.search(facts.text(scope.head)) is not None
     if facts.language in ("python", "kotlin"):
         bases = facts.classes.get(scope.owner, ()) if scope.is_method else ()
         return any(each.partition("(")[0].endswith(("Servicer", "CoroutineImplBase")) for each in bases)

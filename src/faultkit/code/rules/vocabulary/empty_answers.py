@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
-from faultkit.code.rules.vocabulary.answered_failures import answers_in
+from faultkit.code.rules.vocabulary.answered_failures import answers_in, is_rpc
 from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work
 from faultkit.code.rules.vocabulary.empty_values import is_empty_list, says_failed
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report
@@ -39,10 +39,10 @@ _WRAPPERS = frozenset(
 
 def empty_answers(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield what makes an empty answer of a failure, with that answer as written."""
-    if not any(scope.route is not None for scope in facts.scopes):
+    if not any(scope.route is not None for scope in facts.scopes) and not facts.syntax.has_any(*_RPC):
         return
     for each in facts.tries:
-        scope = facts.route_of(each)
+        scope = facts.route_of(each) or _rpc_of(each, facts)
         if scope is None or facts.handlers_around(each) or not _asks(each.body, facts):
             continue
         for handler in each.handlers:
@@ -50,7 +50,59 @@ def empty_answers(facts: Facts) -> Iterator[tuple[Span, str]]:
             if given:
                 yield handler.span, given
                 break
+    yield from _by_helpers(facts)
     yield from _defaults(facts)
+
+
+def _by_helpers(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield handlers of functions that give a list of nothing after a failure, and with it the answer."""
+    for each in facts.tries:
+        scope = facts.function_of(each)
+        if scope is None or not scope.name or scope.route is not None or not _asks(each.body, facts):
+            continue
+        for handler in each.handlers:
+            returned = [step for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
+            given = returned[0].text.strip("; ") if len(returned) == 1 else ""
+            if not (given and is_empty_list(given)) or not is_failure_of_work(handler):
+                continue
+            if has_comment(facts.text(handler.span)) or _has_branch(handler.body, facts):
+                continue
+            if _only_logs_beside(handler.body, [returned[0].span], facts) and any(
+                _is_in_answer(call, facts) for call in facts.callers_of(scope)
+            ):
+                yield handler.span, given
+
+
+def _is_in_answer(call: Call, facts: Facts) -> bool:
+    """Return whether the result of a call is in an answer, and nothing else that was asked for is."""
+    scope = facts.route_of(call)
+    if scope is None:
+        return False
+    asked = {
+        name
+        for one in facts.within(facts.assignments, scope.body)
+        if one.call is not None and one.call is not call and (one.call.is_awaited or "err" in one.targets)
+        for name in one.targets
+    }
+    name = call.assigned[0] if call.assigned else ""
+    for answer in answers_in(Span(call.span.start, scope.body.end), scope, facts):
+        words = {*re.findall(r"[A-Za-z_]\w*", re.sub(r"\"[^\"]*\"|'[^']*'", "", facts.text(answer)))}
+        if (name in words or is_within(call.span, answer)) and not words & (asked - {name, "err", "_"}):
+            return True
+    return False
+
+
+_MESSAGE = re.compile(
+    r"^(?:&?(?:new\s+)?(?:\w+\.)*[A-Z]\w*(?:\{\}|\(\))|[A-Z]\w*(?:\.|::)(?:getDefaultInstance|default)\(\)"
+    r"|[A-Z]\w*\.newBuilder\(\)\.build\(\))(?:\s*,\s*nil)?$"
+)
+"""A message of gRPC without any part."""
+_RPC = (b"grpc", b"streamobserver", b"servercallcontext", b"servicer", b"pb.", b"tonic")
+
+
+def _rpc_of(each: Try, facts: Facts) -> Scope | None:
+    scope = facts.named_function_of(each) if facts.syntax.has_any(*_RPC) else None
+    return scope if scope is not None and is_rpc(scope, facts) else None
 
 
 def _asks(body: Span, facts: Facts) -> bool:
@@ -81,11 +133,16 @@ def _given(handler: Handler, each: Try, scope: Scope, facts: Facts) -> str:
     if len(answers) == 1:
         given = unwrapped(facts.text(answers[0]))
         is_empty = is_empty_list(given) or _is_emptied(given, each, scope, facts)
+        if scope.route is None:  # Of gRPC.
+            given = facts.text(answers[0]).strip().removeprefix("return ").strip("; ")
+            is_empty = is_empty or _MESSAGE.match(given) is not None
         return given if is_empty and _only_logs_beside(handler.body, answers, facts) else ""
     if answers or any(step.kind in ("return", "raise") for step in facts.within(facts.steps, handler.body)):
         return ""
     end = max(each.span.end, handler.span.end)
     sets = [one for one in facts.within(facts.assignments, handler.body) if one.operator in ("=", ":=")]
+    if (filled := _filled(each, end, scope, facts)) and _leaves_empty(filled, handler, facts):
+        return f"{filled} as it was made"
     if not sets and _only_logs_beside(handler.body, [], facts):
         return _still_empty(each, end, scope, facts)
     if len(sets) != 1 or sets[0].value is None or len(sets[0].targets) != 1:
@@ -108,6 +165,61 @@ def _still_empty(each: Try, end: int, scope: Scope, facts: Facts) -> str:
             if value and is_empty_list(value) and _is_whole_answer(name, end, scope, facts):
                 return value
     return ""
+
+
+_MADE = re.compile(r"(?i)new|newBuilder|\w*Builder|default|getDefaultInstance|create|dict|Map|of")
+
+
+def _filled(each: Try, end: int, scope: Scope, facts: Facts) -> str:
+    """Return the object that a function makes, that only a try fills, and that is the answer after it."""
+    roots = [call.receiver_written for call in facts.within(facts.calls, each.body) if call.arguments]
+    roots += [one.targets[0] for one in facts.within(facts.assignments, each.body) if "." in one.targets[0]]
+    for name in dict.fromkeys(root.partition(".")[0].partition("[")[0] for root in roots):
+        made = [one for one in facts.assignments_to(name, each) if name in one.targets and one.scope is scope]
+        if len(made) != 1 or made[0].span.end > each.span.start or not _is_new(made[0]):
+            continue
+        known = re.compile(rf"(?<![\w.]){re.escape(name)}\.\w")
+        parts = (Span(made[0].span.end, each.span.start), Span(end, scope.body.end))
+        answers = [one for one in answers_in(parts[1], scope, facts) if one.start >= end]
+        text = "".join(facts.text(part) for part in parts).replace(f"{name}.build()", name)
+        is_answer = bool(answers) and any(re.search(rf"\b{name}\b", facts.text(one)) for one in answers)
+        if is_answer and known.search(text) is None:
+            return name
+    return ""
+
+
+def _is_new(made: Assignment) -> bool:
+    """Return whether a variable is given an object without what was asked for."""
+    if made.call is None:
+        return made.value is not None and made.value.shape == "object"
+    first = made.call
+    while first.origin is not None:
+        first = first.origin
+    return not made.call.is_awaited and (
+        first.constructs or made.call.constructs or _MADE.fullmatch(first.method) is not None
+    )
+
+
+def _leaves_empty(name: str, handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler only logs, or gives parts of the answer values of nothing."""
+    given = [
+        call.span
+        for call in facts.within(facts.calls, handler.body)
+        if call.receiver_written.partition(".")[0] == name
+        and len(call.positional) == 1
+        and _is_nothing(call.positional[0].value.text)
+    ]
+    sets = [
+        one.span
+        for one in facts.within(facts.assignments, handler.body)
+        if one.targets[0].startswith(f"{name}.") and one.value is not None and _is_nothing(one.value.text)
+    ]
+    others = [one for one in facts.within(facts.assignments, handler.body) if one.span not in sets]
+    return not others and _only_logs_beside(handler.body, [*given, *sets], facts)
+
+
+def _is_nothing(text: str) -> bool:
+    return is_empty_list(text) or text in ("0", "0L", "0.0", '""', "null", "nil", "None")
 
 
 def _is_emptied(given: str, each: Try, scope: Scope, facts: Facts) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
@@ -48,3 +49,35 @@ def _last(body: Node) -> Node | None:
     ):
         return None
     return inside[-1]
+
+
+_GIVES_LIST = frozenset(
+    (
+        "split",
+        "slice",
+        "filter",
+        "map",
+        "flatMap",
+        "sort",
+        "concat",
+        "keys",
+        "values",
+        "entries",
+        "from",
+        "chunk",
+    )
+)
+_IS_LIST = re.compile(r"\)\s*:\s*(?:readonly\s+)?(?:[\w<>]+\[\]|(?:Readonly)?Array<)")
+
+
+def is_of_list(call: Call, facts: Facts) -> bool:
+    """Return whether a call is on the result of one that gives a list: `chunk(rows, 500).forEach(…)`."""
+    made = call.origin
+    if made is None or made.is_awaited:
+        return False
+    own = own_function(made, facts)
+    if own is None:
+        return made.method in _GIVES_LIST
+    given = [facts.text(each) for each in returned_values(own, facts)]
+    is_list = _IS_LIST.search(facts.text(own.head)) or any(each.startswith(("[", "Array.")) for each in given)
+    return bool(is_list) and not own.is_async
