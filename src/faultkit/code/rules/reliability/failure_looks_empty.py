@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.failed_result_cached import failures_in_cached_functions
 from faultkit.code.rules.reliability.failure_taken_for_data import failures_acted_on
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.answered_failures import is_write
 from faultkit.code.rules.vocabulary.bad_statuses import STATUS_WORDS, empty_by_status
 from faultkit.code.rules.vocabulary.empty_answers import empty_answers
 from faultkit.code.rules.vocabulary.failures import only_reports
@@ -43,7 +44,7 @@ _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    found = (*_answers(facts), *_of_requests(facts), *_of_statuses(facts))
+    found = (*_answers(facts), *_of_requests(facts), *_of_statuses(facts), *_of_runners(facts))
     # What the program then does, or keeps in a cache, says more about the same answer.
     worse = [*failures_acted_on(facts)] if found else []
     if found and facts.language == "python":
@@ -75,6 +76,39 @@ def _of_statuses(facts: Facts) -> Iterator[tuple[Span, Hit]]:
         if not _OFFERS.search(name) and not _WELCOME.search(name):
             what = f"when the status is one of failure, {given} is given as if there were nothing"
             yield span, Hit(span, what, LIKELY)
+
+
+def _of_runners(facts: Facts) -> Iterator[tuple[Span, Hit]]:
+    """Yield hits for functions that run writes which they are given, and give nothing if one fails."""
+    for each in facts.tries:
+        scope = facts.function_of(each)
+        given = {one.name for one in scope.parameters} if scope is not None and scope.name else set[str]()
+        runs = (call.written.partition(".")[0] for call in facts.within(facts.calls, each.body))
+        if scope is None or given.isdisjoint(runs) or _is_welcome_only(scope):
+            continue
+        for handler in each.handlers:
+            empty = _given(handler, facts)
+            is_silent = not handler.uses_error and not any(
+                facts.within(facts.steps_of("raise"), handler.body)
+            )
+            if empty is None or not (handler.is_broad and is_silent) or _says(handler, facts):
+                continue
+            functions = (
+                one.value.span
+                for call in facts.callers_of(scope)
+                for one in call.arguments
+                if one.value.shape == "function"
+            )
+            if any(is_write(call, facts) for span in functions for call in facts.within(facts.calls, span)):
+                what = f"what {scope.short_name}() is given writes, and {empty} hides that it failed"
+                yield handler.body, Hit(handler.span, what, LIKELY)
+
+
+def _says(handler: Handler, facts: Facts) -> bool:
+    logged = any(map(is_logging, facts.within(facts.calls, handler.body)))
+    return (
+        logged or bool(facts.comment_at(handler)) or re.search(r"//|#", facts.text(handler.body)) is not None
+    )
 
 
 def _answers(facts: Facts) -> Iterator[tuple[Span, Hit]]:

@@ -12,6 +12,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.lost_in_go import lost_by_deferred, pipes_without_error
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _WITH_ERROR = frozenset(
@@ -91,6 +92,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _is_upload(call, facts):
             what = f"the error of {call.written}() is lost, and with it what was not written yet"
             yield Hit(call.span, what, LIKELY, "medium")
+    for span, what in (*lost_by_deferred(facts), *pipes_without_error(facts)):
+        yield Hit(span, what, LIKELY, "medium")
     yield from _overwritten(facts)
     for call in facts.calls_of_method("Commit"):
         if call.arguments or not _TX.search(f"{call.receiver_written} {call.name}"):

@@ -91,5 +91,5 @@ RULE = Rule(
     severity="medium",
     languages=(*GO, *RUST),
     check=_check,
-    words=(b".Next(", b".Scan(", b"Ok(Some(", b"Some(Ok(", b".flatten()", b"Result::ok", b".ok())"),
+    words=(b".Next(", b".Scan(", b"Ok(Some(", b"Some(Ok(", b".flatten()", b"Result::ok", b".ok()"),
 )

@@ -22,6 +22,7 @@ from faultkit.code.rules.rule import (
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.failures import has_comment, is_clean_up, is_count_or_report
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.suppressing_exits import suppressing_exits
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _EXPECTED = frozenset(
@@ -148,6 +149,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             elif _only_prints(handler, facts) and not _is_harmless(each, handler, facts):
                 what = f"{', '.join(handler.types)} is only printed to the console, and then dropped"
                 yield Hit(handler.head, what, LIKELY, "medium")
+    for span in suppressing_exits(facts):
+        what = "this is true for every exception, so that all errors of the block are dropped"
+        yield Hit(span, what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
         yield from _callbacks(facts)

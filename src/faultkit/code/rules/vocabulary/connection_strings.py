@@ -22,7 +22,7 @@ _HIDDEN = re.compile(
 _OTHER = re.compile(rb"sentry|Sentry|raven", re.IGNORECASE)
 """The DSN of Sentry is no secret."""
 _DATABASES = TextPattern(
-    rb"postgres|mysql|mariadb|mongo|amqp|rabbit|sqlalchemy|\bpgx\b|\bsqlx\b|database|npgsql|sqlserver|asyncpg|psycopg|gorm",
+    rb"postgres|mysql|mariadb|mongo|amqp|rabbit|sqlalchemy|redis|\bpgx\b|\bsqlx\b|database|npgsql|sqlserver|asyncpg|psycopg|gorm",
     re.IGNORECASE,
 )
 
@@ -35,7 +35,9 @@ def may_name_connection_string(facts: Facts) -> bool:
 def is_connection_string(name: str, place: Placed, facts: Facts) -> bool:
     """Return whether a variable, field or getter of this name is an address with a password in it."""
     last = name.replace("()", "").rpartition(".")[2]
-    if not _NAMES.match(_CAMEL.sub("_", last)) or _OTHER.search(facts.syntax.source):
+    if not (_NAMES.match(_CAMEL.sub("_", last)) or _is_opened(name, place, facts)) or _OTHER.search(
+        facts.syntax.source
+    ):
         return False
     if _HIDDEN.search(name) or not _DATABASES.search(facts.syntax.source):
         return False
@@ -45,6 +47,23 @@ def is_connection_string(name: str, place: Placed, facts: Facts) -> bool:
         return False  # JDBC is given the password beside the address.
     made = facts.assignments_to(last, place) if last.isidentifier() else ()
     return not any(each.value is not None and _HIDDEN.search(each.value.text) for each in made)
+
+
+_PLAIN_NAME = re.compile(r"(?:ur[il]|address|addr|target)s?$", re.IGNORECASE)
+_OPENS = re.compile(
+    r"(?:Client::open|from_url|fromURL|create_engine|create_async_engine|connect_robust|create_pool|createClient|createPool"
+    r"|PgPool::connect\w*|\.connect(?:_lazy|_with)?|amqp\.Dial\w*|ParseURL|pgxpool\.New|MongoClient|ConnectionMultiplexer"
+    r"\.Connect\w*|mongoose\.connect)\(\s*(?:ctx,\s*|\{\s*url:\s*)?&?([\w.]+)"
+)
+
+
+def _is_opened(name: str, place: Placed, facts: Facts) -> bool:
+    """Return whether a function opens a database or broker by this name: `redis.from_url(url)`."""
+    scope = facts.named_function_of(place) if _PLAIN_NAME.search(name) else None
+    return scope is not None and any(
+        found.removeprefix("self.") == name.removeprefix("self.")
+        for found in _OPENS.findall(facts.text(scope.body))
+    )
 
 
 def _opened(facts: Facts) -> tuple[Call, ...]:

@@ -138,9 +138,11 @@ _ELSE = re.compile(
     r"let\s+(?:Ok\s*\(\s*Some|Some\s*\(\s*Ok)\s*\([^;{}]*?=\s*([^;{}]*?)\s*else\s*\{\s*break;?\s*\}"
 )
 _FLATTENED = re.compile(
-    r"\.(?:lines|records|into_records|deserialize(?:::<[^>]*>)?|into_deserialize(?:::<[^>]*>)?|query_map|query_and_then)"
-    r"\((?:[^()]|\([^()]*\))*\)\s*\??\s*\.(?:flatten\(\)|filter_map\(\s*(?:Result::ok|\|\w+\|\s*\w+\.ok\(\))\s*\)"
-    r"|map_while\(\s*Result::ok\s*\))"
+    r"\.(?:lines|records|into_records|deserialize(?:::<[^>]*>)?|into_deserialize(?:::<[^>]*>)?|query_map|query_and_then"
+    r"|fetch|query_raw|bytes_stream|into_stream|rows_stream|stream)"
+    r"\((?:[^()]|\([^()]*\))*\)(?:\s*\.await)?\s*\??\s*\.(?:flatten\(\)|(?:filter_map|flat_map|map_while)\(\s*"
+    r"(?:Result::ok|(?:async\s+)?(?:move\s+)?\|\w+\|\s*(?:async\s+(?:move\s+)?\{\s*)?(?:(?:\w+::)*ready\()?\s*"
+    r"\w+\.ok\(\)[\s})]*)\s*\))"
 )
 _FLATTENS = (b"flatten", b"filter_map", b"map_while")
 

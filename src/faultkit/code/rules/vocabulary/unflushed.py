@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _MADE = {
     "rust": NamePattern(
@@ -52,6 +53,7 @@ def unflushed(facts: Facts) -> Iterator[tuple[Span, str]]:
     if facts.language == "go":
         yield from _csv_errors(facts)
         yield from _closed_too_late(facts)
+    yield from _fields(facts)
     for each in facts.assignments:
         if (
             each.call is None
@@ -75,6 +77,33 @@ def unflushed(facts: Facts) -> Iterator[tuple[Span, str]]:
                 if call.receiver_written == name or any(one.value.text == name for one in call.positional[:1])
             ]
             yield Span(each.call.span.start, max(uses, default=each.call.span.end)), _never(name, facts)
+
+
+_FIELDS = {
+    "rust": TextPattern(r"\b(\w+)\s*:\s*(?:\w+<)*(?:\w+::)*(?:BufWriter|LineWriter)<(?:\w+::)*File>"),
+    "go": TextPattern(r"\n\s+(\w+)\s+\*(?:bufio|csv)\.Writer\s*\n"),
+}
+
+
+def _fields(facts: Facts) -> Iterator[tuple[Span, str]]:
+    """Yield buffers in fields that no function of the text empties; of Rust, their end if that is written."""
+    pattern = _FIELDS[facts.language] if facts.syntax.has_any(b"writer") else None
+    for found in pattern.finditer(facts.whole_text) if pattern is not None else ():
+        name, text = found[1], facts.whole_text
+        line = facts.syntax.line_text(facts.syntax.line(facts.syntax.place_of(found).start + 1))
+        written = re.compile(rf"\.{name}\s*\.\s*[wW]rite|[(,]\s*(?:&mut\s+)?\w+\.{name}\s*,")
+        if re.search(r"\bfn\b|\bfunc\b", line) or written.search(text) is None:
+            continue
+        if re.search(
+            rf"\b{name}\b(?:\s*\.\s*\w+\(\)\??)*\s*\.\s*(?:flush|Flush|into_inner|into_parts|get_mut)\b", text
+        ):
+            continue
+        ends = [
+            call.span
+            for call in facts.calls_of_method("drop")
+            if any(each.value.text.rpartition(".")[2] == name for each in call.positional)
+        ]
+        yield (ends[0] if ends else facts.syntax.place_of(found)), _never(name, facts)
 
 
 def _never(name: str, facts: Facts) -> str:
