@@ -10,6 +10,7 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import unanswered_failures
+from faultkit.code.rules.vocabulary.cut_answers import cut_answers
 from faultkit.code.rules.vocabulary.error_handlers import answers_without_status
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failures import (
@@ -73,6 +74,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in answers_without_status(facts):
         seen.add(span)
         yield Hit(span, what, LIKELY)
+    for span in cut_answers(facts):
+        seen.add(span)
+        yield Hit(span, "the answer ends here as if it were whole, although a part is missing", LIKELY)
     for span in unset_statuses(facts):
         seen.add(span)
         yield Hit(span, "the status is only written into the body, so that the client sees 200", LIKELY)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler, Scope
 from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.failures import is_handler
@@ -38,6 +39,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for handler in each.handlers:
             if not _takes_all(handler, facts) or not _says_not_found(handler, facts):
                 continue
+            if _is_chosen(handler, facts):
+                continue
             asked = [
                 call
                 for call in facts.within(facts.calls, each.body)
@@ -65,6 +68,22 @@ def _says_not_found(handler: Handler, facts: Facts) -> bool:
     for each in logs:
         text = text.replace(each, "")
     return _NOT_FOUND.search(text) is not None
+
+
+def _is_chosen(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler asks what the error is, and says "not found" in one of several cases."""
+    name = handler.name or "err"
+    arms = [arm for arm in facts.within(facts.arms, handler.body) if arm.span != handler.body]
+    asked = [
+        arm
+        for arm in arms
+        if re.search(rf"\b{re.escape(name)}\b", facts.text(Span(arm.fork.start, arm.span.start)))
+    ]
+    found = [arm for arm in asked if _NOT_FOUND.search(facts.text(arm.span))]
+    rest = facts.text(handler.body)
+    for arm in found:
+        rest = rest.replace(facts.text(arm.span), "")
+    return bool(found) and _NOT_FOUND.search(rest) is None
 
 
 def _mapped(facts: Facts) -> Iterator[Hit]:

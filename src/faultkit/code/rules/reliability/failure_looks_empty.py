@@ -198,7 +198,7 @@ _GO_LIST = re.compile(r"\[\][\w.*]+\{\}|map\[[\w.]+\][\w.*\[\]]+\{\}|make\((?:\[
 
 
 def _is_welcome_only(scope: Scope) -> bool:
-    return _OFFERS.search(scope.short_name) is not None
+    return _OFFERS.search(scope.short_name) is not None or _BESIDE.search(scope.owner) is not None
 
 
 def _promises(asked: set[Call], facts: Facts) -> Iterator[Hit]:

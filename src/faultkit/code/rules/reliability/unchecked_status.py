@@ -169,8 +169,11 @@ def _is_checked(request: HttpRequest, facts: Facts) -> bool:
     ):
         return True
     client = request.client
-    if request.library.name == "Ktor" and not facts.calls_named("io.ktor.client.HttpClient"):
-        return True  # The client is made elsewhere, where it may be told to raise for bad statuses.
+    if request.library.name == "Ktor":
+        made = facts.calls_named("io.ktor.client.HttpClient")
+        # A client that is made elsewhere may be told there to raise for bad statuses.
+        if not made or (client is None and all(_VALIDATES.search(facts.text(each.span)) for each in made)):
+            return True
     if request.library.name == "aiohttp" and (
         call.has("raise_for_status") or (client and client.has("raise_for_status"))
     ):

@@ -8,6 +8,7 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _HANDLERS = (
     "exception_handler",
@@ -18,9 +19,14 @@ _HANDLERS = (
 )
 
 
+_WITH_STATUS = TextPattern(r"\b\w*[eE]rr(?:or)?\.(?:status|statusCode)\s*=\s*5\d\d\b")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.calls_of_method(*_HANDLERS) or _express_handler(facts):
         return
+    if facts.language in JAVASCRIPT and _WITH_STATUS.search(facts.whole_text):
+        return  # Errors that have a status are answered by a function for all routes.
     for request in http_requests(facts):
         for call, route in calls_in_routes(request.call, facts):
             calls = (request.call, call)
@@ -43,7 +49,17 @@ def _is_settled(call: Call, facts: Facts) -> bool:
         if len(callers) != 1:
             return False
         call = callers[0]
+        around = facts.named_function_of(call)
+        if around is not None and not call.is_awaited and facts.language in PYTHON:
+            gathered = facts.within(facts.calls_of_method("gather"), around.body)
+            if any(_returns_errors(each) for each in gathered):
+                return True
     return False
+
+
+def _returns_errors(call: Call) -> bool:
+    given = call.argument("return_exceptions")
+    return given is not None and given.value.shape == "true"
 
 
 def _has_catch(call: Call, facts: Facts) -> bool:
