@@ -264,6 +264,10 @@ def _defaults(asked: set[Call], facts: Facts) -> Iterator[Hit]:
         if first is not None and not _EMPTY.fullmatch(text):
             continue
         source = call.origin
+        while (
+            facts.language == "kotlin" and source is not None and source.method in ("onFailure", "onSuccess")
+        ):
+            source = source.origin
         if source is None:
             continue
         if facts.language == "kotlin":

@@ -36,7 +36,13 @@ def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]
     for call in facts.calls_named("asyncio.wait", "concurrent.futures.wait"):
         scope = facts.function_of(call)
         text = "" if scope is None else facts.text(scope.body)
-        if call.is_discarded and _STARTED.search(text) and not _LOOKS.search(text):
+        after = "" if scope is None else facts.text(Span(call.span.end, scope.body.end))
+        # To cancel those that are not done says nothing of the others.
+        looks = _LOOKS.search(text.replace(".cancel(", "") if call.assigned else text)
+        is_unused = len(call.assigned) == 2 and not re.search(
+            rf"\bin {call.assigned[0]}\b|return {call.assigned[0]}\b", after
+        )
+        if (call.is_discarded or is_unused) and _STARTED.search(text) and not looks:
             yield call, f"{call.written}() does not fail with its tasks, and nothing looks at their results"
 
 

@@ -45,6 +45,8 @@ def cut_answers(facts: Facts) -> Iterator[Span]:
     if family == "go":
         yield from _go(facts)
         return
+    if family == "javascript":
+        yield from _in_events(facts)
     for each in facts.tries:
         scope = facts.function_of(each)
         if scope is None or not _sends_pieces(each, scope, facts):
@@ -97,6 +99,25 @@ def _only_ends(handler: Handler, facts: Facts) -> bool:
     return bool(logs) and is_plain and _BREAKS.search(text) is None
 
 
+def _in_events(facts: Facts) -> Iterator[Span]:
+    """Yield `rows.on("error", (err) => { log.error(err); res.end(); })` (Node)."""
+    for call in facts.calls_of_method("on", "once"):
+        if len(call.positional) != 2 or call.positional[0].value.literal != "error":
+            continue
+        given, around = call.positional[1].value, facts.function_of(call)
+        inner = facts.function_at(given.span) if given.shape == "function" else None
+        if inner is None or around is None or _BREAKS.search(facts.text(inner.body)):
+            continue
+        calls = list(facts.within(facts.calls, inner.body))
+        ends = [each.receiver_written for each in calls if each.method == "end" and not each.arguments]
+        begun = any(
+            each.method == "write" and each.receiver_written in ends
+            for each in facts.within(facts.calls, around.body)
+        )
+        if ends and begun and all(each.method == "end" or is_logging(each) for each in calls):
+            yield given.span
+
+
 # Go: rows that are copied to the client.
 
 _ROWS = re.compile(r"^(?:Query|QueryContext|Queryx|QueryxContext|Find|Aggregate|QueryRows|Rows)$")
@@ -135,7 +156,7 @@ def _reads_rows(each: Try, scope: Scope, writer: str, facts: Facts) -> bool:
     outs = {writer} | {
         one.targets[0]
         for one in facts.own(facts.assignments, scope)
-        if one.value is not None and re.search(rf"\({writer}\)", one.value.text)
+        if one.targets and one.value is not None and re.search(rf"\({writer}\)", one.value.text)
     }
     for call in facts.within(facts.calls, each.body):
         given = {argument.value.text for argument in call.arguments}

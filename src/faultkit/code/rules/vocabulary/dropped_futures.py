@@ -117,7 +117,7 @@ def _raced(facts: Facts) -> Iterator[tuple[Span, str]]:
             continue
         text = facts.text(scope.body)
         for each in call.positional:
-            name = each.value.text
+            name = re.sub(r"^Task\.WhenAll\((\w+)\)$", r"\1", each.value.text)
             made = facts.assignments_to(name, call) if name.isidentifier() else ()
             calls = [one.call for one in made if one.call is not None]
             if not calls or any(one.method in ("Delay", "Run") or one.is_awaited for one in calls):

@@ -39,7 +39,8 @@ _WRAPPERS = frozenset(
 
 def empty_answers(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield what makes an empty answer of a failure, with that answer as written."""
-    if not any(scope.route is not None for scope in facts.scopes) and not facts.syntax.has_any(*_RPC):
+    is_any = any(scope.route is not None for scope in facts.scopes)
+    if not is_any and not facts.syntax.has_any(*_RPC, *_GRAPHQL):
         return
     for each in facts.tries:
         scope = facts.route_of(each) or _rpc_of(each, facts)
@@ -101,8 +102,25 @@ _RPC = (b"grpc", b"streamobserver", b"servercallcontext", b"servicer", b"pb.", b
 
 
 def _rpc_of(each: Try, facts: Facts) -> Scope | None:
-    scope = facts.named_function_of(each) if facts.syntax.has_any(*_RPC) else None
-    return scope if scope is not None and is_rpc(scope, facts) else None
+    scope = facts.function_of(each) if facts.syntax.has_any(*_RPC, *_GRAPHQL) else None
+    if scope is None:
+        return None
+    return scope if is_rpc(scope, facts) or _resolves(scope, facts) else None
+
+
+_GRAPHQL = (b"graphql", b"querymapping", b"resolver", b"strawberry", b"graphene")
+_RESOLVES = frozenset(
+    ("QueryMapping", "SchemaMapping", "DgsQuery", "DgsData", "Query", "ResolveField", "query")
+)
+_OF_QUERY = re.compile(r"(?:^|\.)(?:Query|QueryRoot|\w*[qQ]ueryResolver)$")
+
+
+def _resolves(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function answers a query of GraphQL, of which `[]` says that there is nothing."""
+    if any(each.method in _RESOLVES for each in scope.decorators) and facts.syntax.has_any(*_GRAPHQL):
+        return True
+    owner, _, name = scope.name.rpartition(".")
+    return bool(name) and _OF_QUERY.search(scope.owner or owner) is not None
 
 
 def _asks(body: Span, facts: Facts) -> bool:
@@ -173,7 +191,9 @@ _MADE = re.compile(r"(?i)new|newBuilder|\w*Builder|default|getDefaultInstance|cr
 def _filled(each: Try, end: int, scope: Scope, facts: Facts) -> str:
     """Return the object that a function makes, that only a try fills, and that is the answer after it."""
     roots = [call.receiver_written for call in facts.within(facts.calls, each.body) if call.arguments]
-    roots += [one.targets[0] for one in facts.within(facts.assignments, each.body) if "." in one.targets[0]]
+    roots += [
+        name for one in facts.within(facts.assignments, each.body) for name in one.targets if "." in name
+    ]
     for name in dict.fromkeys(root.partition(".")[0].partition("[")[0] for root in roots):
         made = [one for one in facts.assignments_to(name, each) if name in one.targets and one.scope is scope]
         if len(made) != 1 or made[0].span.end > each.span.start or not _is_new(made[0]):
@@ -212,7 +232,9 @@ def _leaves_empty(name: str, handler: Handler, facts: Facts) -> bool:
     sets = [
         one.span
         for one in facts.within(facts.assignments, handler.body)
-        if one.targets[0].startswith(f"{name}.") and one.value is not None and _is_nothing(one.value.text)
+        if "".join(one.targets[:1]).startswith(f"{name}.")
+        and one.value is not None
+        and _is_nothing(one.value.text)
     ]
     others = [one for one in facts.within(facts.assignments, handler.body) if one.span not in sets]
     return not others and _only_logs_beside(handler.body, [*given, *sets], facts)
@@ -281,6 +303,8 @@ def _defaults(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield `load(…).await.unwrap_or_else(|err| { error!(…); Vec::new() })` and the like."""
     for call in facts.calls_of_method(*_DEFAULTS.get(facts.language, ())):
         scope, made = facts.route_of(call), call.origin
+        while made is not None and made.method in ("onFailure", "inspect_err"):
+            made = made.origin
         given = call.positional[0] if call.positional else None
         if scope is None or made is None or given is None or facts.comment_at(call):
             continue

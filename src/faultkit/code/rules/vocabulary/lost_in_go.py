@@ -17,7 +17,7 @@ def lost_by_deferred(facts: Facts) -> Iterator[tuple[Span, str]]:
     if b"defer func" not in facts.syntax.source:
         return
     for each in facts.assignments:
-        inner, name = each.scope, each.targets[-1]
+        inner, name = each.scope, "".join(each.targets[-1:])
         if inner is None or not inner.is_anonymous or each.operator != "=" or not _ERROR.fullmatch(name):
             continue
         outer = inner.outer

@@ -71,7 +71,10 @@ def telling_schemas(facts: Facts) -> dict[str, str]:
             (
                 each.targets[0]
                 for each in facts.assignments
-                if members and each.value is not None and each.value.span.start == call.span.start
+                if members
+                and each.targets
+                and each.value is not None
+                and each.value.span.start == call.span.start
             ),
             "",
         )
@@ -115,6 +118,11 @@ def shown_headers(name: str, place: Placed, facts: Facts) -> str:
         for scope in facts.functions_around(place):
             if any(each.name == name and each.type in _GO_REQUEST for each in scope.parameters):
                 return "headers"
+        calls = [each.call for each in facts.assignments_to(name, place) if each.call is not None]
+        if any(
+            each.name.startswith("net/http.NewRequest") and each.assigned[:1] == (name,) for each in calls
+        ):
+            return "headers" if _SENDS_SECRET.search(facts.syntax.source) else ""
     if facts.language in ("go", "python") and facts.syntax.has_any(b"metadata"):
         made = [each.value.text for each in facts.assignments_to(name, place) if each.value is not None]
         if any(_METADATA.search(text) for text in made):
