@@ -100,4 +100,55 @@ CASES: list[Case] = [
         """,
         5,
     ),
+    bad(
+        _LOG,
+        "python",
+        """
+        class Applicant(BaseModel):
+            name: str
+            ssn: str
+        def screen(client, applicant: Applicant):
+            payload = applicant.model_dump()
+            log.warning("failed: %s", payload)
+        """,
+        6,
+    ),
+    bad(
+        _LOG,
+        "go",
+        """
+        package a
+        import "google.golang.org/grpc"
+        func log(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+        	resp, err := handler(ctx, req)
+        	slog.Error("failed", "method", info.FullMethod, "req", req, "err", err)
+        	return resp, err
+        }
+        """,
+        5,
+    ),
+    bad(
+        _LOG,
+        "typescript",
+        """
+        app.setErrorHandler((error, request, reply) => {
+          request.log.error({ error, body: request.body }, 'failed');
+          reply.code(500).send({ error: 'internal' });
+        });
+        """,
+        2,
+    ),
+    bad(
+        _LOG,
+        "java",
+        """
+        class Timing {
+            Object around(ProceedingJoinPoint pjp) throws Throwable {
+                log.info("{}({})", pjp.getSignature().getName(), Arrays.toString(pjp.getArgs()));
+                return pjp.proceed();
+            }
+        }
+        """,
+        3,
+    ),
 ]

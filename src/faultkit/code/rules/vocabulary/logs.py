@@ -147,6 +147,7 @@ _SHOW_SECRETS = (
     b"header", b"meta", b"environ", b"process.env", b"getenv", b"axios", b"dumprequest", b"regist", b"log_in",
     b"login", b"logon", b"sign_in", b"signin", b"sign_up", b"signup", b"auth", b"credential", b"payment",
     b"checkout", b"metadata", b"interceptors", b"queryparam", b"params={",
+    b"getargs", b"unaryhandler", b"seterrorhandler",
 )  # fmt: skip
 """What stands, if no word of secrets does, in each text that shows one: all headers, all settings, what a
 client sends to log in or to pay."""
@@ -323,6 +324,9 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
                 return written
             if each.scope is not facts.function_of(access):
                 continue
+            is_dump = made is not None and made.span == value.span and made.method in _DUMPS
+            if made is not None and is_dump and _secret_call(made, facts):
+                return written
             shows = value.shape in ("name", "other", "object", "list") or _MAPS.match(value.text) is not None
             if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
                 return written

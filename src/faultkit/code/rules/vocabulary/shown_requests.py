@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.vocabulary.failures import is_error_handler
 from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types, type_of
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -314,7 +315,14 @@ def rejected_objects(name: str, place: Placed, facts: Facts) -> str:
 
 _NEXT = frozenset(("next", "call_next", "callNext", "chain", "filterChain", "_next"))
 _NEXT_TYPES = frozenset(
-    ("FilterChain", "RequestDelegate", "HandlerFunc", "WebFilterChain", "RequestHandlerDelegate")
+    (
+        "FilterChain",
+        "RequestDelegate",
+        "HandlerFunc",
+        "WebFilterChain",
+        "RequestHandlerDelegate",
+        "UnaryHandler",
+    )
 )
 _BODY_PATH = re.compile(r"^(?:req|request|ctx\.request|ctx\.req|c\.req)\.(?:body|rawBody|data|json)$")
 _BODY_READ = re.compile(
@@ -328,13 +336,15 @@ _CHANGED = re.compile(r"^(?:string|String|str|new String)\(|\.decode\(")
 def body_of_any_request(written: str, place: Placed, facts: Facts) -> bool:
     """Return whether it is the whole body of a request, in a function that every request goes through."""
     around = [*facts.functions_around(place)]
-    middle = next((scope for scope in around if _is_between(scope)), None)
+    middle = next((scope for scope in around if _is_between(scope) or is_error_handler(scope)), None)
     if middle is None or _HIDES.search(facts.text(middle.span)):
         return False
     if facts.syntax.language.family == "javascript":
         return _BODY_PATH.match(written) is not None
     if not written.isidentifier():
         return False
+    if any(each.type.endswith("grpc.UnaryHandler") for each in middle.parameters):
+        return written == middle.parameters[1].name
     made = [each.value.text for each in facts.assignments_to(written, place) if each.value is not None]
     return any(_BODY_READ.search(text) for text in made)
 
