@@ -96,6 +96,7 @@ CASES: list[Case] = [
     bad(_SWALLOWED, "python", _EXIT.format("return self._conn is not None"), 7),
     bad(_SWALLOWED, "python", _EXIT.format("return True"), 7),
     good(_SWALLOWED, "python", _EXIT.format("return False")),
+    good(_SWALLOWED, "python", _EXIT.format("if kind is not None: return False\n            return True")),
     good(_SWALLOWED, "python", _EXIT.format("return kind is not None and issubclass(kind, Gone)")),
     good(_SWALLOWED, "python", _EXIT.format("return True").replace("class Unit", "class Suppressed")),
     bad(_ROWS, "rust", _STREAM.format(".filter_map(|row| future::ready(row.ok()))"), 3),

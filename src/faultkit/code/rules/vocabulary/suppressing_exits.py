@@ -40,7 +40,8 @@ def _is_always_true(step: Step, scope: Scope, facts: Facts) -> bool:
     given = [each.name.lstrip("*") for each in scope.parameters[1:]]
     asked = [text]
     for arm in facts.within(facts.arms, scope.body):
-        if is_within(step.span, arm.span):
+        # An arm that leaves before is what exceptions take: `if kind is not None: return False`.
+        if is_within(step.span, arm.span) or (arm.leaves and arm.span.end <= step.span.start):
             asked.append(facts.text(Span(arm.fork.start, arm.span.start)))
     if any(re.search(rf"\b{re.escape(name)}\b", each) for name in given for each in asked):
         return False
