@@ -106,12 +106,8 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     if again is None:
         return None
     stoppable = loop.kind == "while" and _UNTIL_STOPPED.search(loop.over) is not None
-    if (
-        loop.kind in ("each", "while")
-        and not stoppable
-        and not _COUNTED.search(loop.over)
-        and not _flag(loop)
-    ):
+    is_counted = stoppable or _COUNTED.search(loop.over) is not None
+    if loop.kind in ("each", "while") and not is_counted and not _flag(loop):
         return None
     if loop.kind in ("count", "while") and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
         return None
