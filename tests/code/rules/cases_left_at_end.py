@@ -201,6 +201,30 @@ CASES = [
         """,
     ),
     bad(
+        CUT,
+        "java",
+        """
+        import org.quartz.Scheduler;
+
+        class Jobs {
+            void stop() throws SchedulerException { scheduler.shutdown(); }
+        }
+        """,
+        4,
+    ),
+    good(
+        CUT,
+        "java",
+        """
+        import org.quartz.Scheduler;
+
+        class Jobs {
+            void stop() throws SchedulerException { scheduler.shutdown(true); }
+            void shutdown() throws SchedulerException { scheduler.shutdown(); }
+        }
+        """,
+    ),
+    bad(
         "daemon-thread-cut-off",
         "python",
         """

@@ -248,5 +248,8 @@ def _schedulers(facts: Facts) -> Iterator[tuple[Span, str]]:
             given = call.argument("wait", "waitForJobsToComplete", place=0)
             is_quartz = facts.language in ("java", "kotlin")
             at_once = given.value.shape == "false" if given is not None else is_quartz
+            scope = facts.named_function_of(call)
+            if scope is not None and scope.short_name == call.method:
+                continue  # It passes on what its caller asked for.
             if at_once and "sched" in call.receiver_written.lower():
                 yield call.span, f"{call.written}() does not wait for the jobs that run"

@@ -39,21 +39,9 @@ _RETRYABLE = re.compile(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
 """A question about an error alone, which does not count the tries."""
 _ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
 _NO_FAILURES = frozenset(
-    {
-        "BlockingIOError",
-        "EOFError",
-        "IndexError",
-        "InterruptedError",
-        "KeyError",
-        "KeyboardInterrupt",
-        "SSLWantReadError",
-        "SSLWantWriteError",
-        "StopIteration",
-        "TypeError",
-        "UnicodeDecodeError",
-        "ValueError",
-    }
-)
+    ("BlockingIOError", "EOFError", "IndexError", "InterruptedError", "KeyError", "KeyboardInterrupt",
+     "SSLWantReadError", "SSLWantWriteError", "StopIteration", "TypeError", "UnicodeDecodeError", "ValueError")
+)  # fmt: skip
 _ANSWERS = frozenset(
     {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
 )
