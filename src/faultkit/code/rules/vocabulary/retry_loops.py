@@ -40,7 +40,8 @@ _RETRYABLE = re.compile(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
 _ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
 _NO_FAILURES = frozenset(
     ("BlockingIOError", "EOFError", "IndexError", "InterruptedError", "KeyError", "KeyboardInterrupt",
-     "SSLWantReadError", "SSLWantWriteError", "StopIteration", "TypeError", "UnicodeDecodeError", "ValueError")
+     "SSLWantReadError", "SSLWantWriteError", "StopIteration", "TypeError", "UnicodeDecodeError",
+     "ValueError")
 )  # fmt: skip
 _ANSWERS = frozenset(
     {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
