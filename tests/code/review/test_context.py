@@ -95,6 +95,7 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("brokers/real.py", '"""Can be replaced in tests."""\n', "production"),
         ("bin/www.js", "const server = http.createServer(app);\nserver.listen(port);\n", "production"),
         ("src/a.ts", "import { ref } from 'vue';\n", "browser"),
+        ("frontend/src/hooks/api/useUsers.ts", "import useSWR from 'swr';\n", "browser"),
         ("app/stores/a.ts", "import { observable } from 'mobx';\n", "browser"),
         ("src/a.js", "document.querySelector('#a');\n", "browser"),
         ("src/a.js", "$('#a').on('click', f);\n", "browser"),

@@ -124,8 +124,8 @@ _UI_MODULES = frozenset(
     {
         "backbone", "jquery", "lit", "mobx", "mobx-react", "mobx-react-lite", "next/image", "next/link",
         "next/navigation", "next/router", "pinia", "preact", "react", "react-dom", "react-router",
-        "react-router-dom", "redux", "socket.io-client", "solid-js", "styled-components", "svelte", "vue",
-        "vue-router", "vuex", "zustand",
+        "react-router-dom", "redux", "socket.io-client", "solid-js", "styled-components", "svelte", "swr",
+        "vue", "vue-router", "vuex", "zustand",
     }
 )  # fmt: skip
 _UI_SCOPES = (
@@ -168,6 +168,8 @@ _PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\
 _BROWSER_FOLDER = re.compile(
     r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui)/"
 )
+_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|(?:ui|web|client)/src)/")
+"""Folders in which `api` is what a page asks, and no server."""
 _DOCS_FOLDER = re.compile(
     r"(?:(?!(?:src|internal|pkg|lib|app)/)[^/]+/)*?(?:docs?|documentation|apidocs?|\.vitepress|\.?storybook)/"
 )
@@ -219,16 +221,15 @@ def _says_migration(head: FileHead) -> bool:
 
 
 def _says_browser(head: FileHead) -> bool:
-    if _SERVER_FOLDER.search(head.path):
-        return False
     modules = frozenset(_IMPORTED.findall(head.text))
     if modules & _SERVER_MODULES or any(each.startswith(_SERVER_SCOPES) for each in modules):
         return False
     if ("process." in head.text or "use server" in head.text) and _PROCESS.search(head.text):
         return False
-    if _BROWSER_FOLDER.search(head.path) or head.path.endswith((".tsx", ".jsx")):
-        return True
-    if modules & _UI_MODULES or any(each.startswith(_UI_SCOPES) for each in modules):
+    of_page = modules & _UI_MODULES or any(each.startswith(_UI_SCOPES) for each in modules)
+    if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
+        return False
+    if of_page or _BROWSER_FOLDER.search(head.path) or head.path.endswith((".tsx", ".jsx")):
         return True
     return any(word in head.text for word in _DOM_WORDS) and _DOM.search(head.text) is not None
 
