@@ -407,6 +407,7 @@ SERVER_ONLY: frozenset[str] = frozenset(
         "config-read-late",
         "connection-not-closed",
         "connection-per-call",
+        "copied-or-sorted-in-loop",
         "database-without-timeout",
         "disk-wait-in-loop",
         "failed-result-cached",
@@ -415,9 +416,11 @@ SERVER_ONLY: frozenset[str] = frozenset(
         "grpc-call-without-deadline",
         "http-call-without-timeout",
         "http-client-per-call",
+        "list-membership-in-loop",
         "loaded-by-every-caller",
         "log-line-per-item",
         "missing-idempotency-key",
+        "nested-search",
         "no-graceful-shutdown",
         "no-retry-on-idempotent-call",
         "pool-per-call",
@@ -425,6 +428,7 @@ SERVER_ONLY: frozenset[str] = frozenset(
         "shared-mutable-state",
         "socket-without-timeout",
         "subprocess-without-timeout",
+        "text-built-in-loop",
         "tls-not-verified",
         "unbounded-cache",
         "unbounded-fan-out",
@@ -438,7 +442,7 @@ SERVER_ONLY: frozenset[str] = frozenset(
     }
 )
 """Slugs of rules that are about a process that serves many users at once and runs for long. A page in a
-browser serves one, and ends when its tab is closed."""
+browser serves one, has as many rows as it shows, and ends when its tab is closed."""
 
 
 def context_of(head: FileHead, without: frozenset[str] = frozenset()) -> Context | None:
