@@ -178,11 +178,22 @@ _DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\
 _FOR_TESTS = re.compile(
     r"\b(?:for|in|within|during|used (?:by|in)) (?:\w+ ){0,3}test(?:s|ing)?\b", re.IGNORECASE
 )
+_JS_TEST_IMPORTS = re.compile(
+    r"""^(?:import\b.*\bfrom|const .*= require\()\s*['"](?:vitest|@jest/globals|supertest|sinon|chai)['"]""",
+    re.MULTILINE,
+)
 _TEST_IMPORTS = {
-    "go": re.compile(r"^\s*(?:import\s+)?\"testing\"$", re.MULTILINE),
-    "java": re.compile(r"^import (?:static )?org\.(?:junit|testng)\.", re.MULTILINE),
-    "kotlin": re.compile(r"^import (?:org\.junit|kotlin\.test)\.", re.MULTILINE),
-    "csharp": re.compile(r"^using (?:Xunit|NUnit\.Framework)\b", re.MULTILINE),
+    "go": re.compile(
+        r"^\s*(?:import\s+)?(?:\w+\s+)?\"(?:testing|github\.com/stretchr/testify/\w+)\"$", re.MULTILINE
+    ),
+    "java": re.compile(r"^import (?:static )?org\.(?:junit|testng|mockito|assertj)\.", re.MULTILINE),
+    "kotlin": re.compile(r"^import (?:org\.junit|kotlin\.test|io\.mockk|io\.kotest)\.", re.MULTILINE),
+    "csharp": re.compile(
+        r"^using (?:Xunit|NUnit\.Framework|Moq|NSubstitute|FluentAssertions|AutoFixture)\b", re.MULTILINE
+    ),
+    "python": re.compile(r"^(?:import pytest\b|from pytest import)", re.MULTILINE),
+    "javascript": _JS_TEST_IMPORTS,
+    "typescript": _JS_TEST_IMPORTS,
 }
 _NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
 """A Go file that belongs to no package: `go run` starts it."""
