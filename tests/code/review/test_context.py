@@ -33,7 +33,8 @@ PATHS = {
     "tests": "tests/a.py a/test/b.js test_a.py a_test.go a_test.py src/a.test.ts src/a.spec.tsx "
     "conftest.py src/test/java/a/B.java src/main/java/ATest.java AppIT.java __tests__/a.js "
     "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs "
-    "test_app/a.py http-testing-support/A.java web/webtest/a.go src/testserver.rs TestSupport.cs",
+    "test_app/a.py http-testing-support/A.java web/webtest/a.go src/testserver.rs TestSupport.cs "
+    "internal/suites/a.go",
     "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go "
     "mockwebserver/src/main/java/A.java",
     "benchmarks": "bench/a.py benches/a.rs bench_a.py src/a.bench.ts FooBenchmark.java "
@@ -44,8 +45,10 @@ PATHS = {
     "migrations": "app/migrations/0001_initial.py db/migrations/20240101_a.js db/V1__a.java "
     "data/migrations/a.ts",
     "scripts": "scripts/a.py packages/a/scripts/b.js hack/a.go setup.py manage.py build.rs webpack.config.js "
-    ".eslintrc.js contrib/hook.py bin/repair.js bin/admin.py",
-    "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js",
+    ".eslintrc.js contrib/hook.py bin/repair.js bin/admin.py "
+    "cmd/app-gen/a.go dev/code-generation/a.py ci_cd/a.py",
+    "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js "
+    "frontend/src/hooks/api/a.ts web/src/services/a.ts",
     "production": "app.py src/api.ts internal/docs/a.go pkg/spec/a.go app/latest.py contest.py "
     "app/scripts/run.py django/db/migrations/executor.py a/vendor/B.java server/static/a.ts "
     "attestation.go dist/a.py src/index.js testimonials/a.py lib/protest.js api/latest/a.go "
@@ -97,6 +100,9 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("brokers/stub.py", "channel.unary_unary('/latest')\n", "production"),
         ("brokers/real.py", '"""Can be replaced in tests."""\n', "production"),
         ("bin/www.js", "const server = http.createServer(app);\nserver.listen(port);\n", "production"),
+        ("tools/a.py", "#!/usr/bin/env python3\n", "scripts"),
+        ("tools/a.js", "process.exit(1);\n", "scripts"),
+        ("tools/a.py", "def search(query): ...\n", "production"),
         ("src/a.ts", "import { ref } from 'vue';\n", "browser"),
         ("frontend/src/hooks/api/useUsers.ts", "import useSWR from 'swr';\n", "browser"),
         ("app/stores/a.ts", "import { observable } from 'mobx';\n", "browser"),

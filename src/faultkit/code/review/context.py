@@ -197,6 +197,9 @@ _TEST_IMPORTS = {
 }
 _NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
 """A Go file that belongs to no package: `go run` starts it."""
+_TOOLS = re.compile(r"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|[cm]?[jt]s)$")
+"""A file below a folder of a project's tools, in its root."""
+_RUN_ALONE = re.compile(r"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()", re.MULTILINE)
 _SERVES = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
 _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
 
@@ -263,6 +266,8 @@ def _says_double(head: FileHead) -> bool:
 def _says_script(head: FileHead) -> bool:
     if head.language == "go":
         return _NOT_BUILT.search(head.text) is not None
+    if _TOOLS.match(head.path) and _RUN_ALONE.search(head.text):
+        return not any(word in head.text for word in _SERVES)
     # Inside a package, `scripts` and `contrib` hold code that others import.
     return head.language == "python" and head.path.startswith(("scripts/", "script/", "contrib/"))
 
@@ -338,7 +343,9 @@ CONTEXTS: tuple[Context, ...] = (
     Context("tests", "tests", "left out", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
     Context("tests", "tests", "left out", folders="t", languages=PYTHON),
     # Go has a package of helpers beside the one that it helps to test: httptest.
-    Context("tests", "tests", "left out", folders=r"(?!latest|contest|attest)[a-z0-9]+test", languages=GO),
+    Context(
+        "tests", "tests", "left out", folders=r"(?!latest|contest|attest)[a-z0-9]+test|suites", languages=GO
+    ),
     Context("fixtures", "fixtures", "left out", folders=r"[a-z0-9]*mocks?|[a-z0-9]*fakes?", languages=GO),
     Context(
         "fixtures",
@@ -391,7 +398,7 @@ CONTEXTS: tuple[Context, ...] = (
         "scripts",
         "scripts",
         "left out",
-        folders=r"hack|ci|build[-_]?(?:tools|scripts)|devtools",
+        folders=r"hack|ci|ci[-_]?cd|build[-_]?(?:tools|scripts)|devtools|code[-_]generation|[a-z0-9]+-(?:gen|scripts)",
         names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|build\.rs|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
         rf"|.+\.config\.{_JS}|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})",
         says=_says_script,

@@ -294,7 +294,7 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
         loops = facts.loops_around(call)
         few = frequency == "item" and loops and not any(is_over_data(loop, facts) for loop in loops)
         # A message is worked on for longer than a connection takes to open.
-        if frequency and frequency != "message" and not few:
+        if frequency and frequency != "message" and not few and not _goes_anywhere(call, facts):
             what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
             yield Hit(call.span, what, LIKELY)
     elif is_client and _is_short_lived(call, facts):
@@ -306,6 +306,12 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE)
         elif _serves_one(call, facts):
             yield Hit(call.span, f"{call.written}() is made for one request and then thrown away", POSSIBLE)
+
+
+def _goes_anywhere(call: Call, facts: Facts) -> bool:
+    """Return whether each round of a loop posts to another address, as webhooks do: `post(url, …)`."""
+    url = call.argument("url", place=0) if call.method == "post" else None
+    return url is not None and any(url.value.text in loop.targets for loop in facts.loops_around(call))
 
 
 def _go(call: Call, facts: Facts) -> Iterator[Hit]:
@@ -347,11 +353,16 @@ def _is_closed_here(call: Call, facts: Facts) -> bool:
     ) and is_for_one_use(call, facts)
 
 
+_OF_COMMAND = re.compile(r"(?:Command|CommandDependencies)$")
+
+
 def _is_short_lived(call: Call, facts: Facts) -> bool:
     """Return whether the client is not kept in an object or global, returned, or made at the start."""
     scope = facts.named_function_of(call) or facts.function_of(call)
     if scope is None or call.is_returned or (runs_once(scope) and scope.route is None):
         return False
+    if _OF_COMMAND.search(scope.owner):
+        return False  # A command runs once in its process.
     if call.is_discarded or _is_kept_later(call, facts):
         return False
     if any("." in name or "[" in name for name in call.assigned):
@@ -397,12 +408,14 @@ def _is_used_here(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call)
     if scope is None or not any(each.name not in ("self", "cls") for each in scope.parameters):
         return False
-    if scope.owner.rpartition(".")[2].endswith("Command"):
-        return False  # A command of Django runs once in its process.
     uses = facts.calls_on(call)
     # What a function inside uses lives on with it.
     here = all(facts.function_of(each) is facts.function_of(call) for each in uses)
     return bool(uses) and here and not scope.is_anonymous
+
+
+_REASON = 40
+"""Characters of a comment that gives a reason."""
 
 
 def _serves_one(call: Call, facts: Facts) -> bool:
@@ -414,6 +427,8 @@ def _serves_one(call: Call, facts: Facts) -> bool:
         or not any(p.name not in ("self", "cls") for p in scope.parameters)
     ):
         return False
+    if len(facts.comment_at(call)) > _REASON or call.has("transport"):
+        return False  # A reason is given; or what the client does with its connections is unknown.
     sent = [each for each in facts.calls_on(call) if library_of(each, facts.language) is not None]
     return len(sent) == 1 and not facts.loops_around(sent[0])
 

@@ -99,6 +99,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if is_client and (by := request_scope_of(call, facts)):
             yield Hit(call.span, f"{call.written}() connects anew: {by}", LIKELY)
             continue
+        if _is_of_command(call, facts):
+            continue
         if not _opens(call, facts.language):
             if facts.language in _ONE_USE and _is_for_one_use(call, facts):
                 yield Hit(call.span, f"{call.written}() connects anew each time", LIKELY)
@@ -121,6 +123,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
             facts.language == "java" and not runs_once(scope) and scope.parameters
         ):
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
+
+
+def _is_of_command(call: Call, facts: Facts) -> bool:
+    """Return whether it runs once: in a command of an own process, or where services are registered."""
+    scope = facts.named_function_of(call)
+    if scope is not None and scope.owner.rpartition(".")[2].endswith("Command"):
+        return True
+    return facts.language == "csharp" and b"this IServiceCollection" in facts.syntax.source
 
 
 @lru_cache(maxsize=8192)

@@ -20,6 +20,8 @@ _ONE_AT_A_TIME = re.compile(
     r"(^|[._])(session|tx|trx|conn|connection|cursor|cur|db|redis|lock|queue|reader|request|req)$", re.I
 )
 """Objects that do one thing at a time: concurrent calls are an error or no gain."""
+_OF_STORE = re.compile(r"(store|repository|repo|dao|[_.]table)(V?\d+)?(\(\))?$", re.IGNORECASE)
+"""Objects that ask the database, by their names."""
 _SHARED = re.compile(
     r"\b(trx|tx|transacting|transaction|txOptions|txn|session|conn|connection|db|cursor|options|opts|ctx)\b"
 )
@@ -35,7 +37,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         reads = list(_service_reads(safe, facts))
     else:
         reads = [
-            call for call in facts.calls if call.is_awaited and call not in queries and _is_read(call, safe)
+            call
+            for call in facts.calls
+            if call.is_awaited
+            and call not in queries
+            and not _OF_STORE.search(call.receiver_written)
+            and _is_read(call, safe)
         ]
     found = list[tuple[Call, Call]]()
     for first, second in pairwise(reads):

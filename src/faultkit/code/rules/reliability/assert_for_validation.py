@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Facts, Scope, Step
 from faultkit.code.rules.rule import LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 _WITH_LITERAL = re.compile(r"([<>]=?|==|!=|\bin)\s*[\"'\d({\[-]|\d\s*[<>]")
@@ -26,9 +26,30 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue  # The server guarantees the contents of the scope.
         route = facts.route_of(step)
         if route is not None:
+            if not _is_of_request(step, route, facts):
+                continue
             yield Hit(step.span, "python -O removes this check of a request", LIKELY)
         elif _checks_input(step.text, {each.name for each in scope.parameters}):
             yield Hit(step.span, "python -O removes this check of an argument", POSSIBLE)
+
+
+_NARROWS = re.compile(r"\bisinstance\b|\bis (?:not )?None\b|\bsettings\.|\bis_authenticated\b|\bcallable\b")
+"""What serves type checkers, or is about the program and not about a request."""
+
+
+def _is_of_request(step: Step, route: Scope, facts: Facts) -> bool:
+    """Return whether an assert looks at what a client sent: a parameter, or a value that was read of one."""
+    if _NARROWS.search(step.text):
+        return False
+    words = {*re.findall(r"[A-Za-z_]\w*", step.text)} - {"self", "cls"}
+    given = {each.name for each in route.parameters} | {"request"}
+    if words & given:
+        return True
+    return any(
+        each.value is not None and given & {*re.findall(r"\w+", each.value.text)}
+        for word in words
+        for each in facts.assignments_to(word, step)
+    )
 
 
 def _checks_input(condition: str, names: set[str]) -> bool:

@@ -32,12 +32,33 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not token or facts.is_in_finally(call) or not call.method.endswith("Async"):
             continue
         given = " ".join(each.value.text for each in call.arguments)
+        if _is_of_unknown(call, facts):
+            continue
         if not _TOKEN.search(given) and not _tokens(scope, facts) & {*re.findall(r"\w+", given)}:
             yield Hit(
                 call.span,
                 f"{call.written}() is not given {token}, so it goes on after a cancellation",
                 LIKELY,
             )
+
+
+_OWN = re.compile(r"^_?\w*[rR]epository$")
+_SHORT = re.compile(r"\d{1,3}$|TimeSpan\.FromMilliseconds\(\d{1,3}\)$|\w+\.Next\((?:\d{1,3},\s*)?\d{1,3}\)$")
+"""Pauses of less than a second."""
+
+
+def _is_of_unknown(call: Call, facts: Facts) -> bool:
+    """Return whether a repository that is declared elsewhere has the method, which may take no token."""
+    receiver = call.receiver_written
+    if not _OWN.match(receiver.removeprefix("this.")):
+        return False
+    return (
+        not any(
+            each.receiver_written == receiver and any(_TOKEN.search(one.value.text) for one in each.arguments)
+            for each in facts.calls
+        )
+        and re.search(rf"\b{call.method}\([^)]*CancellationToken", facts.whole_text) is None
+    )
 
 
 def _signals(facts: Facts) -> Iterator[Hit]:
@@ -112,7 +133,7 @@ def _delays(facts: Facts) -> Iterator[Hit]:
         if scope is None or not facts.loops_around(call) or len(call.positional) != 1 or not call.is_awaited:
             continue
         token = next(iter(sorted(cancellation_tokens(scope))), "")
-        if token:
+        if token and not _SHORT.match(call.positional[0].value.text):
             what = f"{call.written}() is not given {token}, so a cancellation waits until the pause is over"
             yield Hit(call.span, what, LIKELY)
 

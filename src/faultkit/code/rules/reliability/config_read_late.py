@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Access, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 
@@ -15,6 +16,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if access.name not in ("os.environ", "environ"):
                 continue
             scope = facts.function_of(access)
+            if _is_asked_before(access, facts):
+                continue
             if scope is None or facts.tries_around(access) or _is_written(access.span.start, facts):
                 continue
             if facts.route_of(access) is not None:
@@ -39,6 +42,13 @@ def _is_tested(access: Access, facts: Facts) -> bool:
         for step in facts.steps
         if step.kind == "branch" or (step.kind == "binary" and step.word in ("&&", "||", "??", "===", "!=="))
     )
+
+
+def _is_asked_before(access: Access, facts: Facts) -> bool:
+    """Return whether the text asks whether the setting is there: `if "NAME" in os.environ`."""
+    end = facts.syntax.source.find(b"]", access.span.end)
+    key = facts.text(Span(access.span.end, end)).strip("[ ")
+    return end > 0 and f"{key} in os.environ" in facts.whole_text
 
 
 def _is_written(start: int, facts: Facts) -> bool:

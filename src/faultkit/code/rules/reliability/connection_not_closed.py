@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
@@ -52,8 +52,18 @@ _ROWS = ("Query", "QueryContext")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_OPENS):
-        if facts.function_of(call) is not None and not is_closed_or_passed_on(call, facts):
-            yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+        scope = facts.named_function_of(call)
+        if facts.function_of(call) is None or is_closed_or_passed_on(call, facts):
+            continue
+        if scope is not None and scope.owner.rpartition(".")[2].endswith("Command"):
+            continue  # A command of Django runs once in its process.
+        if facts.language == "csharp" and _is_of_dapper(call, facts):
+            continue
+        if (bound := call.argument("bind")) is not None and "connection" in bound.value.text.lower():
+            continue  # The connection belongs to another session.
+        # CPython closes a local connection of SQLite when its function returns.
+        severity: Severity | None = "low" if call.name == "sqlite3.connect" else None
+        yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY, severity)
     for call in _connected(facts):
         yield Hit(call.span, f"what {call.written}() makes is connected here and never closed", LIKELY)
     if facts.language == "csharp":
@@ -64,6 +74,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.calls_of_method(*_ROWS):
             if call.assigned and not is_closed_or_passed_on(call, facts):
                 yield Hit(call.span, f"the rows of {call.written}() are never closed", LIKELY)
+
+
+def _is_of_dapper(call: Call, facts: Facts) -> bool:
+    """Return whether only methods of Dapper use a connection: they open and close it for each query (C#)."""
+    used = facts.calls_on(call)
+    return bool(used) and all(each.method.startswith(("Query", "Execute")) for each in used)
 
 
 def _connected(facts: Facts) -> Iterator[Call]:

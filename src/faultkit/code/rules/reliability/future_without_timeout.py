@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.pending_replies import pending_replies
 from faultkit.code.rules.vocabulary.repetition import frequency_of
@@ -93,8 +94,19 @@ def _joined(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(hit)
         if scope is None or scope.short_name == "main" or _LIMITED.search(facts.text(scope.span)):
             continue
-        if _starts_tasks(scope, facts):
+        if _starts_tasks(scope, facts) and not _is_after_all(hit, facts):
             yield hit
+
+
+_AFTER = frozenset(("handle", "whenComplete", "thenApply", "thenAccept", "thenCompose", "thenRun"))
+
+
+def _is_after_all(place: Placed, facts: Facts) -> bool:
+    """Return whether it runs when `allOf(…)` is complete, so that nothing is left to wait for."""
+    return any(
+        call.method.removesuffix("Async") in _AFTER and "allOf(" in facts.text(call.callee)
+        for call in facts.calls_around(place)
+    )
 
 
 def _starts_tasks(scope: Scope, facts: Facts) -> bool:

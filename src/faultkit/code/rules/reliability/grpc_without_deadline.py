@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.endless_contexts import is_endless_context
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
@@ -37,13 +37,22 @@ def _check(facts: Facts) -> Iterator[Hit]:
         "rust": _rust,
     }.get(facts.language, _node)
     for call in find(facts):
-        if not is_bounded(call, facts):
+        if is_bounded(call, facts):
+            continue
+        if facts.language == "csharp" and not _MADE_HERE.search(facts.whole_text):
+            what = f"{call.written}() is given no deadline, and none is set for its client here"
+            yield Hit(call.span, what, POSSIBLE, "medium")
+        else:
             yield Hit(call.span, f"{call.written}() waits for ever if the server does not answer", LIKELY)
     if facts.language in ("java", "kotlin"):
         for call in facts.calls_of_method("withDeadlineAfter", "withDeadline"):
             if _is_kept(call, facts):
                 what = f"{call.method}() sets a point in time, after which every call of this stub fails"
                 yield Hit(Span(call.callee.end - len(call.method), call.span.end), what, LIKELY)
+
+
+_MADE_HERE = re.compile(r"\bGrpcChannel\b|new \w+\.\w+Client\(")
+"""Where C# makes a channel or a client. One that is injected may be limited by its factory."""
 
 
 def _is_kept(call: Call, facts: Facts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
@@ -34,11 +34,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 told.add(client)
                 what = f"the client of {client.written} has no timeout, and its requests may wait for ever"
                 yield Hit(client.span, what, CERTAIN)
+        elif call.name in _OF_NODE:
+            by = "Node allows 300 s for each step and has no bound for the whole"
+            yield Hit(call.span, f"{call.written}() has no timeout of its own: {by}", LIKELY, "medium")
         elif default_s is None:
+            if _is_without_option(call, facts):
+                continue
             yield Hit(
                 _with_builder(call, facts), f"{call.written}() has no timeout and may wait for ever", CERTAIN
             )
-        else:
+        elif request.client is None or not request.client.has("transport"):
             by = f"{request.library.name} allows {default_s:g} s"
             if not request.library.bounds_whole:
                 by += " for each step and has no bound for the whole"
@@ -51,6 +56,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(client.span, what, LIKELY)
     for span, what in (*endless_clients(facts), *half_limits(facts)):
         yield Hit(span, what, LIKELY)
+
+
+_OF_NODE = ("fetch", "undici.fetch")
+"""What ends a request by itself when the headers, or the next bytes of the body, take 300 s."""
+_OPTION = re.compile(r"timeout|deadline", re.IGNORECASE)
+
+
+def _is_without_option(call: Call, facts: Facts) -> bool:
+    """Return whether it is the branch for requests without a limit, beside one for those that have it."""
+    for step in facts.steps_of("branch"):
+        if is_within(call.span, step.span):
+            head = facts.text(Span(step.span.start, min(step.span.start + 80, call.span.start)))
+            if _OPTION.search(head.partition("{")[0].partition(":\n")[0]):
+                return True
+    return False
 
 
 def _with_builder(call: Call, facts: Facts) -> Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Access, Call, Facts, Step
 from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
 _UTC = ("datetime.datetime.utcnow", "datetime.datetime.utcfromtimestamp", "datetime.utcnow")
@@ -34,19 +34,30 @@ _KEPT = re.compile(
 
 def _local(facts: Facts) -> Iterator[Hit]:
     """Yield local times that decide until when something holds, or that are stored (C#, Java, Kotlin)."""
-    for access in facts.accesses if facts.language == "csharp" else ():
-        if access.name not in ("DateTime.Now", "System.DateTime.Now"):
-            continue
-        line = facts.syntax.line_text(access.line)
-        if _decides(line):
-            yield Hit(access.span, f"{access.written} is a local time without its zone", LIKELY)
-    for call in facts.calls if facts.language == "csharp" else ():
-        if call.written.startswith("DateTime.Now.Add") and _decides(facts.syntax.line_text(call.line)):
-            yield Hit(call.span, f"{call.written}() is a local time without its zone", LIKELY)
+    if facts.language == "csharp":
+        read: list[Access | Call] = [
+            each for each in facts.accesses if each.name in ("DateTime.Now", "System.DateTime.Now")
+        ]
+        read += [each for each in facts.calls if _LATER.fullmatch(each.written)]
+        for each in read:
+            line = facts.syntax.line_text(each.line)
+            # What is shown or is a cookie's is converted where it is used: it knows that it is local.
+            if _decides(line) and not _CONVERTED.search(line) and not _is_of_cookie(each, facts):
+                what = f"{each.written} is the time of the zone that the machine is set to"
+                yield Hit(each.span, what, LIKELY)
     if facts.language in ("java", "kotlin"):
         for call in facts.calls_named("java.time.LocalDateTime.now", "LocalDateTime.now"):
             if not call.arguments and _decides(facts.syntax.line_text(call.line)):
                 yield Hit(call.span, f"{call.written}() gives a local time without its zone", LIKELY)
+
+
+_LATER = re.compile(r"DateTime\.Now\.Add\w+")
+_CONVERTED = re.compile(r"\bToString\(|\bstatic\b")
+
+
+def _is_of_cookie(read: Access | Call, facts: Facts) -> bool:
+    around = facts.calls_around(read)
+    return bool(around) and around[-1].written.endswith(("Cookie", "CookieOptions"))
 
 
 def _decides(line: str) -> bool:
@@ -63,11 +74,23 @@ def _matters(call: Call, facts: Facts) -> bool:
         return False
     sums = any(
         step.kind == "binary" and step.word in ("+", "-", "<", ">", "<=", ">=")
+        and not _is_duration(step, facts)
         and (step.span.start <= call.span.start < step.span.end
              or any(side.text in call.assigned for side in step.sides))
         for step in facts.steps
     )  # fmt: skip
     return sums or "isoformat" in used
+
+
+def _is_duration(step: Step, facts: Facts) -> bool:
+    """Return whether it is the time between two readings, which another rule is about."""
+    if step.word != "-" or len(step.sides) != 2:
+        return False
+    if facts.syntax.source[step.span.end : step.span.end + 12].startswith((b").total_seco", b").seconds")):
+        return True
+    known = {name for call in facts.calls_named(*_NOW) for name in call.assigned}
+    written = {f"{call.written}()" for call in facts.calls_named(*_NOW)}
+    return all(side.text in known or side.text in written for side in step.sides)
 
 
 RULE = Rule(

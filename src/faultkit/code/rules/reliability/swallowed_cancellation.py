@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Handler
+from faultkit.code.facts import Facts, Handler, Scope, Try
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -91,6 +91,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                         handler.head,
                         "InterruptedException is caught and the thread's flag is not set again",
                         CERTAIN,
+                        None if facts.loops_around(handler) else "medium",
                     )
                 continue
             if handler.raises or not is_async or earlier & _CANCELLED:
@@ -99,17 +100,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 {*handler.types} & _CANCELLED
                 and not _awaits_cancelled(each.body, facts)
                 and not handler.exits
+                and not _ends_worker(each, scope, facts)
             ):
                 yield Hit(handler.head, "the cancellation is caught here and ends here", LIKELY)
             elif (
                 (not handler.types or {*handler.types} & _BASE)
                 and not handler.uses_error
                 and _awaits(each.body, facts)
+                and not _awaits_cancelled(each.body, facts)
             ):
                 yield Hit(
                     handler.head, "this also catches cancellations, and does not raise them again", LIKELY
                 )
             earlier |= {*handler.types}
+
+
+_ENDS = re.compile(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|(?:Stopped|Stopping)$")
+
+
+def _ends_worker(each: Try, scope: Scope | None, facts: Facts) -> bool:
+    """Return whether a function ends after a handler around its endless loop, as if it returned there."""
+    if scope is None or facts.loops_around(each):
+        return False
+    if facts.text(Span(each.span.end, scope.body.end)).strip():
+        return False
+    return any(loop.kind in ("endless", "while") for loop in facts.within(facts.loops, each.body))
 
 
 def _interrupted(handler: Handler, facts: Facts) -> bool:
@@ -120,6 +135,8 @@ def _interrupted(handler: Handler, facts: Facts) -> bool:
         return False
     # A thread of one's own ends, or looks for its end in the next round.
     scope = facts.named_function_of(handler)
+    if scope is not None and _ENDS.match(scope.short_name) and not facts.loops_around(handler):
+        return False  # Nothing that could be interrupted comes after the end.
     return scope is None or scope.short_name != "run" or _goes_on(handler, facts)
 
 

@@ -58,7 +58,7 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
         if frequency_of(each, facts) == "request" and not facts.is_in_async(each)
     ]
     for span, written in found:
-        hit = Hit(span, f"{written} keeps a thread until the task is done, and can wait for ever", POSSIBLE)
+        hit = Hit(span, f"{written} keeps a thread until the task is done", POSSIBLE)
         scope = facts.named_function_of(hit)
         if scope is None and _PROPERTY.search(facts.text(Span(max(0, span.start - 60), span.start))):
             yield Hit(span, hit.message, LIKELY, "medium")
@@ -70,6 +70,8 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
         ):
             continue
         often = scope.is_async or frequency_of(hit, facts) == "request"
+        if not often and _is_deliberate(written, span, scope, facts):
+            continue
         yield Hit(span, hit.message, LIKELY if often else POSSIBLE, None if often else "medium")
 
 
@@ -87,6 +89,19 @@ def _is_running(written: str, access: Placed, facts: Facts) -> bool:
     before = facts.text(Span(scope.body.start, access.span.start))
     done = rf"\bawait\s+{name}\b|\bWhenA(?:ll|ny)\(|\b{name}\.(?:IsCompleted|Wait\b|Status)|ContinueWith\("
     return re.search(done, before) is None
+
+
+def _is_deliberate(written: str, span: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether code that is not async waits on purpose, where that does no harm.
+
+    A constructor, a command that writes to its terminal, a task that `Task.Run` takes away from the
+    context, and the method beside one of the same name with `Async`."""
+    owner = scope.owner.rpartition(".")[2]
+    if scope.short_name in ("constructor", owner) or written.startswith("Task.Run("):
+        return True
+    text = facts.text(scope.body)
+    twin = re.match(rf"(?:this\.)?{re.escape(scope.short_name)}Async\b", facts.text(span))
+    return twin is not None or "Console.Write" in text
 
 
 def _may_wait(scope: Scope) -> bool:

@@ -41,6 +41,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for request in http_requests(facts):
         if request.library.status_raises or request.library.name in ("http", "got"):
             continue
+        if _is_parsed(request, facts):
+            continue
         if _is_read(request, facts) and not _is_checked(request, facts):
             what = f"the answer of {request.call.written}() is used whatever its status is"
             yield Hit(request.call.span, what, LIKELY)
@@ -53,6 +55,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _any_status(facts)
     if facts.imports_any("undici"):
         yield from _undici(facts)
+
+
+_SCHEMA = re.compile(r"(?:[sS]chema|\b[A-Z]\w*)\.(?:parse|safeParse|model_validate|parse_obj)(?:Async)?$")
+
+
+def _is_parsed(request: HttpRequest, facts: Facts) -> bool:
+    """Return whether a schema checks what is read of an answer: `Token.parse(await res.json())`."""
+    return any(
+        each.method == "json" and any(_SCHEMA.search(around.written) for around in facts.calls_around(each))
+        for each in facts.calls_on(request.call)
+    )
 
 
 _KEPT_ON = frozenset(("context", "with_context", "map_err", "unwrap", "expect", "close", "closeQuietly"))

@@ -84,10 +84,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if left.span.start <= call.span.start < left.span.end and _alone(call, left.text)
         ]
         if (reads or _plain(left.text) in names) and _plain(right.text) in names:
-            if _is_only_shown(step, facts) or (facts.language in JAVASCRIPT and _is_age(step, facts)):
+            if (
+                _is_only_shown(step, facts)
+                or _is_of_days(step, facts)
+                or (facts.language in JAVASCRIPT and _is_age(step, facts))
+            ):
                 continue
             shown = one_line(facts.text(step.span))[:60]
             yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
+
+
+def _is_of_days(step: Step, facts: Facts) -> bool:
+    """Return whether it is compared with days, beside which a jump of the clock is small."""
+    after = facts.syntax.source[step.span.end : step.span.end + 60]
+    return re.match(rb"\s*[<>]=?\s*(?:datetime\.)?timedelta\(\s*(?:days|weeks)\s*=", after) is not None
 
 
 def _is_age(step: Step, facts: Facts) -> bool:

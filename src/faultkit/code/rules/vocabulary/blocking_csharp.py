@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, Hit, Severity
 from faultkit.code.rules.vocabulary.blocking_clients import blocks_in_csharp
 from faultkit.code.rules.vocabulary.blocking_queries import waits_for_ef
@@ -29,7 +31,7 @@ def blocking_in_csharp(facts: Facts) -> Iterator[Hit]:
     """Yield such calls, and calls of functions of this text that make one."""
     for call in facts.calls:
         blocks = _CSHARP.match(call.name) or blocks_in_csharp(call, facts) or waits_for_ef(call, facts)
-        if not blocks or call.is_awaited:
+        if not blocks or call.is_awaited or _is_in_query(call, facts):
             continue
         mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
         if facts.is_in_async(call):
@@ -43,6 +45,14 @@ def blocking_in_csharp(facts: Facts) -> Iterator[Hit]:
                         f"{caller.written}() keeps a thread of the pool waiting (it calls {call.written}())"
                     )
                     yield Hit(caller.span, what, LIKELY, mild)
+
+
+_QUERY = re.compile(r"\bfrom\s+\w+\s+in\b[^;]*$")
+
+
+def _is_in_query(call: Call, facts: Facts) -> bool:
+    """Return whether a call is a part of a query expression, which the database runs: `from o in …`."""
+    return _QUERY.search(facts.text(Span(max(0, call.span.start - 600), call.span.start))) is not None
 
 
 _TASKS = frozenset(("Task.Run", "Task.Factory.StartNew", "Thread"))

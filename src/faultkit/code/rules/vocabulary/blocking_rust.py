@@ -89,7 +89,7 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
                     told.add((around, ""))
                     what = f"{call.written}() keeps a thread of the runtime busy until it is done"
                     yield Hit(call.span, what, LIKELY)
-            else:
+            elif (once := facts.named_function_of(call)) is None or not runs_once(once):
                 what = f"{call.written}() waits for the disk on a thread of the runtime"
                 yield Hit(call.span, what, LIKELY, "low")
             continue

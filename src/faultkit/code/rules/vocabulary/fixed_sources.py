@@ -9,11 +9,14 @@ from faultkit.code.facts import Call, Facts, Scope
 _ROOT = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _LITERALS = re.compile(r"\"(?:\\.|[^\"\\\n{$])*\"|'(?:\\.|[^'\\\n{$])*'")
 _SETTINGS = re.compile(r"config|setting|option|\bopts\b|\bcfg\b|environment|\benv\b", re.IGNORECASE)
+_OF_REQUEST = re.compile(r"\b[rR]equest\.|\bHttpContext\b|\breq\.")
 _LEVELS = 3
 
 
 def is_fixed(text: str, place: Call, facts: Facts, levels: int = _LEVELS) -> bool:
     """Return whether an expression does not change with what the function around it is given."""
+    if _OF_REQUEST.search(text):
+        return False
     scope = facts.named_function_of(place)
     given = {
         each.name: each.type
