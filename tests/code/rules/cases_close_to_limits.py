@@ -20,6 +20,7 @@ _AWAITS = "sequential-awaits"
 _LOADED = "loaded-each-time"
 _PROGRAM = "subprocess-without-timeout"
 _CLOCK = "wall-clock-for-durations"
+_PANIC = "panic-on-failure"
 _STATUS = "unchecked-response-status"
 
 CASES = [
@@ -378,6 +379,22 @@ CASES = [
             if not _last or now - _last > datetime.timedelta(days=1):
                 _last = now
                 clear()
+        """,
+    ),
+    # A thread for queries runs the closure, and its panic is an error there.
+    good(
+        _PANIC,
+        "rust",
+        """
+        use diesel::prelude::*;
+        impl Attachment {
+            async fn all(conn: &DbConn) -> Vec<Self> {
+                conn.run(move |conn| {
+                    attachments::table.load::<Self>(conn).expect("Error loading attachments")
+                })
+                .await
+            }
+        }
         """,
     ),
     # A client that is made here has no limit from a factory.

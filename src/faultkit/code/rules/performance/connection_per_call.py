@@ -128,9 +128,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_of_command(call: Call, facts: Facts) -> bool:
     """Return whether it runs once: in a command of an own process, or where services are registered."""
     scope = facts.named_function_of(call)
-    if scope is not None and scope.owner.rpartition(".")[2].endswith("Command"):
-        return True
-    return facts.language == "csharp" and b"this IServiceCollection" in facts.syntax.source
+    ends = ("Command", "ServiceCollectionExtensions")
+    return scope is not None and scope.owner.rpartition(".")[2].endswith(ends)
 
 
 @lru_cache(maxsize=8192)

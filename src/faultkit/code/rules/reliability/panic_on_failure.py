@@ -28,7 +28,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     remote = {each.call for each in remote_calls(facts) if each.through is None}
     for call in facts.calls_of_method(*_PANICS):
         scope = facts.named_function_of(call)
-        if scope is None or _is_start_or_test(scope, facts):
+        if scope is None or _is_start_or_test(scope, facts) or _is_stated(call, facts):
             continue
         source = _source(call, remote) or _awaited(call, scope, facts)
         if source is not None:
@@ -46,6 +46,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(
                 call.span, f"{call.method}() panics when {given.written}() does not find or get it", LIKELY
             )
+
+
+_ON_THREADS = frozenset(("run", "interact", "spawn_blocking", "block_in_place"))
+
+
+def _is_stated(call: Call, facts: Facts) -> bool:
+    """Return whether a closure that a thread runs says what failed: `conn.run(|c| ….expect("loading"))`.
+
+    The panic ends that closure, and what awaits it gets an error."""
+    scope = facts.function_of(call)
+    if call.method != "expect" or scope is None or not scope.is_anonymous or scope.is_async:
+        return False
+    around = facts.calls_around(scope)
+    return bool(around) and around[-1].method in _ON_THREADS
 
 
 _READS = frozenset(
