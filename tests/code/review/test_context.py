@@ -102,6 +102,8 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("bin/www.js", "const server = http.createServer(app);\nserver.listen(port);\n", "production"),
         ("tools/a.py", "#!/usr/bin/env python3\n", "scripts"),
         ("tools/a.js", "process.exit(1);\n", "scripts"),
+        ("dev/setup/a.go", 'package main\n\nimport "fmt"\n', "scripts"),
+        ("app/scripts/a.py", "import os\n\nif __name__ == '__main__':\n    main()\n", "scripts"),
         ("tools/a.py", "def search(query): ...\n", "production"),
         ("src/a.ts", "import { ref } from 'vue';\n", "browser"),
         ("frontend/src/hooks/api/useUsers.ts", "import useSWR from 'swr';\n", "browser"),

@@ -172,6 +172,7 @@ CASES = [
             public Client(Store store) { _key = store.LoadAsync("key").GetAwaiter().GetResult(); }
             public Response Head(Request r) { return Task.Run(() => HeadAsync(r)).GetAwaiter().GetResult(); }
             public Response Send(Request r) { return SendAsync(r).GetAwaiter().GetResult(); }
+            async Task<Response> SendAsync(Request r) => await _http.SendAsync(r).ConfigureAwait(false);
         }
         """,
     ),
@@ -395,6 +396,109 @@ CASES = [
                 .await
             }
         }
+        """,
+    ),
+    # Each request has a token that ends it.
+    good(
+        _HTTP,
+        "csharp",
+        """
+        class Dispatcher {
+            HttpClient Make(HttpMessageHandler h) => new HttpClient(h) { Timeout = Timeout.InfiniteTimeSpan };
+            async Task<HttpResponseMessage> Get(string url) {
+                using var cts = new CancellationTokenSource();
+                cts.CancelAfter(TimeSpan.FromSeconds(100));
+                return await _client.GetAsync(url, cts.Token);
+            }
+        }
+        """,
+    ),
+    # The line of the log and its counter decide nothing.
+    good(
+        _CLOCK,
+        "kotlin",
+        """
+        fun check(): Result {
+            val start = System.currentTimeMillis()
+            val result = run()
+            val duration = System.currentTimeMillis() - start
+            if (duration > LIMIT) {
+                logger.error("took $duration ms")
+                slow++
+            }
+            return result
+        }
+        """,
+    ),
+    # The check is of an object that the program loaded.
+    good(
+        _ASSERT,
+        "python",
+        """
+        from flask import Flask, request
+        app = Flask(__name__)
+        @app.post("/checks/<code>")
+        def update(code):
+            check = load(request, code)
+            assert check.alert_after
+            return "ok"
+        """,
+    ),
+    # Seeding reads its file once, at the start.
+    good(
+        _BLOCKS,
+        "csharp",
+        """
+        class CatalogSeed {
+            public async Task SeedAsync(CatalogContext context) {
+                var items = File.ReadAllText("catalog.json");
+                await context.AddAsync(items);
+            }
+        }
+        """,
+    ),
+    # A time in seconds has no zone.
+    good(
+        _TIME,
+        "python",
+        """
+        import datetime as dt
+        def is_old(stats):
+            return (dt.datetime.now().timestamp() - stats.st_mtime) > LIMIT_S
+        """,
+    ),
+    # What is written out cannot fail in one request alone; migrations run before the first.
+    good(
+        _PANIC,
+        "rust",
+        """
+        use axum::http::HeaderMap;
+        async fn list(headers: HeaderMap) -> bool {
+            VersionReq::parse(">=2024.12.0").unwrap().matches(&version(&headers))
+        }
+        """,
+    ),
+    good(
+        _PANIC,
+        "rust",
+        """
+        use diesel::prelude::*;
+        pub fn run_migrations(connection: &mut PgConnection) {
+            diesel::sql_query("SET x = 0").execute(connection).expect("could not switch it off");
+        }
+        """,
+    ),
+    # Closing a client asks nothing.
+    good(
+        _BLOCKS,
+        "python",
+        """
+        from azure.storage.blob import BlobServiceClient
+        class Cache:
+            def __init__(self, url):
+                self.client = BlobServiceClient(url).get_container_client("cache")
+            async def disconnect(self):
+                self.client.close()
         """,
     ),
     # A client that is made here has no limit from a factory.

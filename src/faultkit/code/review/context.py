@@ -265,7 +265,11 @@ def _says_double(head: FileHead) -> bool:
 
 def _says_script(head: FileHead) -> bool:
     if head.language == "go":
-        return _NOT_BUILT.search(head.text) is not None
+        if _NOT_BUILT.search(head.text) is not None:
+            return True
+        return head.path.startswith(("tools/", "dev/")) and "\npackage main\n" in f"\n{head.text}"
+    if "/scripts/" in head.path and "\nif __name__ ==" in head.text:
+        return True
     if _TOOLS.match(head.path) and _RUN_ALONE.search(head.text):
         return not any(word in head.text for word in _SERVES)
     # Inside a package, `scripts` and `contrib` hold code that others import.

@@ -353,7 +353,7 @@ def _is_closed_here(call: Call, facts: Facts) -> bool:
     ) and is_for_one_use(call, facts)
 
 
-_OF_COMMAND = re.compile(r"(?:Command|CommandDependencies)$")
+_OF_COMMAND = re.compile(r"(?:Command|CommandDependencies|Configuration)$")
 
 
 def _is_short_lived(call: Call, facts: Facts) -> bool:
@@ -362,7 +362,7 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
     if scope is None or call.is_returned or (runs_once(scope) and scope.route is None):
         return False
     if _OF_COMMAND.search(scope.owner):
-        return False  # A command runs once in its process.
+        return False  # A command runs once in its process, and a configuration is read once.
     if call.is_discarded or _is_kept_later(call, facts):
         return False
     if any("." in name or "[" in name for name in call.assigned):

@@ -20,7 +20,11 @@ _ONE_AT_A_TIME = re.compile(
     r"(^|[._])(session|tx|trx|conn|connection|cursor|cur|db|redis|lock|queue|reader|request|req)$", re.I
 )
 """Objects that do one thing at a time: concurrent calls are an error or no gain."""
-_OF_STORE = re.compile(r"(store|repository|repo|dao|[_.]table)(V?\d+)?(\(\))?$", re.IGNORECASE)
+_QUERIES = frozenset(("find_many", "find_unique", "find_first", "findMany", "findUnique", "findFirst"))
+"""Methods of Prisma, whose names nothing else has."""
+_OF_STORE = re.compile(
+    r"\b(models|db)\.\w+$|(store|repository|repo|dao|[_.]table)(V?\d+)?(\(\))?$", re.IGNORECASE
+)
 """Objects that ask the database, by their names."""
 _SHARED = re.compile(
     r"\b(trx|tx|transacting|transaction|txOptions|txn|session|conn|connection|db|cursor|options|opts|ctx)\b"
@@ -41,6 +45,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for call in facts.calls
             if call.is_awaited
             and call not in queries
+            and call.method not in _QUERIES
             and not _OF_STORE.search(call.receiver_written)
             and _is_read(call, safe)
         ]

@@ -37,6 +37,9 @@ _NARROWS = re.compile(r"\bisinstance\b|\bis (?:not )?None\b|\bsettings\.|\bis_au
 """What serves type checkers, or is about the program and not about a request."""
 
 
+_ROOT = re.compile(r"^(?:await\s+|self\.|int\(|float\(|json\.loads\()*")
+
+
 def _is_of_request(step: Step, route: Scope, facts: Facts) -> bool:
     """Return whether an assert looks at what a client sent: a parameter, or a value that was read of one."""
     if _NARROWS.search(step.text):
@@ -46,7 +49,7 @@ def _is_of_request(step: Step, route: Scope, facts: Facts) -> bool:
     if words & given:
         return True
     return any(
-        each.value is not None and given & {*re.findall(r"\w+", each.value.text)}
+        each.value is not None and _ROOT.sub("", each.value.text).startswith(tuple(given))
         for word in words
         for each in facts.assignments_to(word, step)
     )

@@ -36,12 +36,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
         "csharp": _csharp,
         "rust": _rust,
     }.get(facts.language, _node)
+    told = set[str]()
     for call in find(facts):
         if is_bounded(call, facts):
             continue
         if facts.language == "csharp" and not _MADE_HERE.search(facts.whole_text):
-            what = f"{call.written}() is given no deadline, and none is set for its client here"
-            yield Hit(call.span, what, POSSIBLE, "medium")
+            if call.receiver_written not in told:
+                told.add(call.receiver_written)
+                what = f"{call.written}() is given no deadline, and none is set for its client here"
+                yield Hit(call.span, what, POSSIBLE, "medium")
         else:
             yield Hit(call.span, f"{call.written}() waits for ever if the server does not answer", LIKELY)
     if facts.language in ("java", "kotlin"):

@@ -67,7 +67,7 @@ def _decides(line: str) -> bool:
 def _matters(call: Call, facts: Facts) -> bool:
     """Return whether it is compared, calculated with, stored or sent, not only shown."""
     used = {each.method for each in facts.calls_on(call)}
-    if used and used <= {"strftime", "year", "date", "format"}:
+    if used and used <= {"strftime", "year", "date", "format", "timestamp"}:
         return False
     reads = {each.name.rpartition(".")[2] for each in facts.accesses_on(call)}
     if reads and reads <= {"year", "month", "day", "hour", "minute", "second", "microsecond"}:
@@ -82,11 +82,14 @@ def _matters(call: Call, facts: Facts) -> bool:
     return sums or "isoformat" in used
 
 
+_IN_SECONDS = re.compile(rb"\s*\)\.(?:total_)?seconds\b")
+
+
 def _is_duration(step: Step, facts: Facts) -> bool:
     """Return whether it is the time between two readings, which another rule is about."""
     if step.word != "-" or len(step.sides) != 2:
         return False
-    if facts.syntax.source[step.span.end : step.span.end + 12].startswith((b").total_seco", b").seconds")):
+    if _IN_SECONDS.match(facts.syntax.source, step.span.end):
         return True
     known = {name for call in facts.calls_named(*_NOW) for name in call.assigned}
     written = {f"{call.written}()" for call in facts.calls_named(*_NOW)}

@@ -21,7 +21,7 @@ _NODE = ("execSync", "execFileSync", "spawnSync", "exec", "execFile")
 
 _QUICK = re.compile(
     r"""^[\[(]*\s*f?["'`](?:/\S*/)?(ps|pgrep|pkill|kill|taskkill|clear|cls|whoami|id|hostname|which|where|tput|stty"""
-    r"""|stat|df|sysctl|lsof|lsb_release|sw_vers|reset|true|date)\b|--?version\b|--prefix\b|["'\s](version|rev-parse)\b""",
+    r"""|stat|df|sysctl|lsof|lsb_release|sw_vers|reset|true|date)\b|--?version\b|--list-|--prefix\b|["'\s](version|rev-parse)\b""",
     re.IGNORECASE,
 )
 """Programs that only report something of this machine, and end by themselves."""

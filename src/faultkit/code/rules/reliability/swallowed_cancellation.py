@@ -115,7 +115,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             earlier |= {*handler.types}
 
 
-_ENDS = re.compile(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|(?:Stopped|Stopping)$")
+_ENDS = re.compile(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|\w+(?:Stopped|Stopping)$")
 
 
 def _ends_worker(each: Try, scope: Scope | None, facts: Facts) -> bool:

@@ -101,7 +101,9 @@ def _is_deliberate(written: str, span: Span, scope: Scope, facts: Facts) -> bool
         return True
     text = facts.text(scope.body)
     twin = re.match(rf"(?:this\.)?{re.escape(scope.short_name)}Async\b", facts.text(span))
-    return twin is not None or "Console.Write" in text
+    # Without `ConfigureAwait(false)`, the twin needs the context that waits for it.
+    keeps_off = b"ConfigureAwait(false)" in facts.syntax.source
+    return (twin is not None and keeps_off) or "Console.Write" in text
 
 
 def _may_wait(scope: Scope) -> bool:

@@ -136,7 +136,10 @@ def _decides_log(place: Placed, facts: Facts) -> bool:
             continue
         inside = [each for each in facts.within(facts.calls, step.span) if facts.function_of(each)]
         if inside and all(is_logging(each) or each.is_argument for each in inside):
-            return not any(is_within(each.span, step.span) for each in facts.assignments) and not any(
+            counts = ("+=", "++")
+            return not any(
+                is_within(each.span, step.span) and each.operator not in counts for each in facts.assignments
+            ) and not any(
                 one.kind in ("return", "raise", "break", "continue")
                 for one in facts.within(facts.steps, step.span)
             )
@@ -162,6 +165,8 @@ def _subtracted(facts: Facts) -> Iterator[Hit]:
         if step.word != "-" or len(step.sides) != 2 or step.sides[0].text not in _DATES:
             continue
         name, scope = step.sides[1].text, facts.function_of(step)
+        if "." in name:
+            continue  # An age: the time was also stored.
         if any(
             each.value is not None and each.value.text in _DATES and each.scope is scope
             for each in facts.assignments_to(name, step)

@@ -12,6 +12,7 @@ from faultkit.code.rules.vocabulary.blocking_clients import blocks_in_csharp
 from faultkit.code.rules.vocabulary.blocking_queries import waits_for_ef
 from faultkit.code.rules.vocabulary.call_paths import callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.repetition import runs_once
 
 _CSHARP = NamePattern(
     r"^(Thread\.Sleep|Task\.WaitAll|Task\.WaitAny|File\.(ReadAll|WriteAll|AppendAll)(Text|Lines|Bytes)"
@@ -35,7 +36,9 @@ def blocking_in_csharp(facts: Facts) -> Iterator[Hit]:
             continue
         mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
         if facts.is_in_async(call):
-            if not _is_in_task(call, facts):
+            scope = facts.named_function_of(call)
+            at_start = mild == "low" and scope is not None and runs_once(scope)
+            if not at_start and not _is_in_task(call, facts):
                 what = f"{call.written}() keeps a thread of the pool waiting in async code"
                 yield Hit(call.span, what, LIKELY, mild)
         elif mild != "low":
@@ -50,9 +53,13 @@ def blocking_in_csharp(facts: Facts) -> Iterator[Hit]:
 _QUERY = re.compile(r"\bfrom\s+\w+\s+in\b[^;]*$")
 
 
+_BEFORE = 3000
+"""Bytes before a call in which its query may begin."""
+
+
 def _is_in_query(call: Call, facts: Facts) -> bool:
     """Return whether a call is a part of a query expression, which the database runs: `from o in …`."""
-    return _QUERY.search(facts.text(Span(max(0, call.span.start - 600), call.span.start))) is not None
+    return _QUERY.search(facts.text(Span(max(0, call.span.start - _BEFORE), call.span.start))) is not None
 
 
 _TASKS = frozenset(("Task.Run", "Task.Factory.StartNew", "Thread"))

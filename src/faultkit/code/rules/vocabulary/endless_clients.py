@@ -68,7 +68,9 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
     if facts.language == "csharp" and re.search(
         r"HttpClient|Rest(Client|Sharp)|ommandTimeout", facts.whole_text
     ):
-        yield from _switched_off(facts)
+        # Each request has a limit of its own where a token is cancelled after a time.
+        if b"CancelAfter(" not in facts.syntax.source:
+            yield from _switched_off(facts)
         yield from _after_headers(facts)
     if facts.syntax.language.family == "javascript":
         if facts.imports_any("undici", "ky"):

@@ -177,7 +177,7 @@ _JOB_NAMES = NamePattern(
 _ONCE = NamePattern(
     r"^(main|__main__|__init__|__new__|__aenter__|__enter__|__post_init__|constructor|init|setup|set_up|setUp"
     r"|lifespan|startup|on_?startup|start|run|cli|configure|bootstrap|connect|create_app|build_app|shutdown"
-    r"|New[A-Z]\w*|[Ii]nit[A-Z]\w*|[Ii]nitiali[sz]e_?\w*|init_\w+|setup_\w+|test_?\w*|create_?\w*client|make_?\w*client|build_?\w*client"
+    r"|New[A-Z]\w*|[Ii]nit[A-Z]\w*|[Ii]nitiali[sz]e_?\w*|[Ss]eed(Async)?|init_\w+|setup_\w+|test_?\w*|create_?\w*client|make_?\w*client|build_?\w*client"
     r"|get_?\w*(client|session|http|engine|pool|db))$"
 )
 _CACHED = frozenset(
