@@ -7,12 +7,11 @@ import pytest
 from faultkit.code.languages import known_language_of
 from faultkit.code.review.context import (
     CONTEXT_NAMES,
-    SERVER_ONLY,
     FileHead,
     context_of,
     contexts_of_folder,
-    rules_in,
 )
+from faultkit.code.review.context_rules import PER_REQUEST, SERVER_ONLY, rules_in
 from faultkit.code.review.engine import RULES
 
 
@@ -47,6 +46,7 @@ PATHS = {
     "scripts": "scripts/a.py packages/a/scripts/b.js hack/a.go setup.py manage.py build.rs webpack.config.js "
     ".eslintrc.js contrib/hook.py bin/repair.js bin/admin.py "
     "cmd/app-gen/a.go dev/code-generation/a.py ci_cd/a.py",
+    "commands": "shop/management/commands/prune.py",
     "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js "
     "frontend/src/hooks/api/a.ts web/src/services/a.ts",
     "production": "app.py src/api.ts internal/docs/a.go pkg/spec/a.go app/latest.py contest.py "
@@ -145,6 +145,12 @@ def test_rules_for_servers_exist() -> None:
     some = [rule for rule in RULES if rule.id in ("FK-R001", "FK-R026")]
     assert [rule.id for rule in rules_in("browser", some)] == ["FK-R026"]
     assert rules_in("", some) == tuple(some)
+
+
+def test_rules_about_requests_exist_and_leave_commands_alone() -> None:
+    assert {rule.slug for rule in RULES} >= PER_REQUEST
+    some = [rule for rule in RULES if rule.id in ("FK-P004", "FK-R026")]
+    assert [rule.id for rule in rules_in("commands", some)] == ["FK-R026"]
 
 
 def test_every_context_has_an_example_here() -> None:

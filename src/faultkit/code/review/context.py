@@ -3,7 +3,8 @@ a generator, … One table, `CONTEXTS`. Pure.
 
     skipped    generated, vendored and built code is not reviewed: its authors are elsewhere
     left out   tests, fixtures, benchmarks, examples, docs, scripts and migrations are counted, not reviewed
-    narrowed   in browser code, rules that make sense only on servers (`SERVER_ONLY`) do not run
+    narrowed   some rules do not run (`context_rules`): in browser code those about servers, in commands that
+               run now and then those about how long a request takes
 
 The first row that fits decides. `production` stands for none of them.
 """
@@ -11,13 +12,13 @@ The first row that fits decides. `production` stands for none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON
 
 Treatment: TypeAlias = Literal["skipped", "left out", "narrowed"]
 
@@ -168,7 +169,7 @@ _PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\
 _BROWSER_FOLDER = re.compile(
     r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui)/"
 )
-_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|(?:ui|web|client)/src)/")
+_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|(?:ui|web)/src)/")
 """Folders in which `api` is what a page asks, and no server."""
 _DOCS_FOLDER = re.compile(
     r"(?:(?!(?:src|internal|pkg|lib|app)/)[^/]+/)*?(?:docs?|documentation|apidocs?|\.vitepress|\.?storybook)/"
@@ -243,7 +244,9 @@ def _says_browser(head: FileHead) -> bool:
     of_page = modules & _UI_MODULES or any(each.startswith(_UI_SCOPES) for each in modules)
     if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
         return False
-    if of_page or _BROWSER_FOLDER.search(head.path) or head.path.endswith((".tsx", ".jsx")):
+    if of_page or _FRONTEND.search(head.path) or _BROWSER_FOLDER.search(head.path):
+        return True
+    if head.path.endswith((".tsx", ".jsx")):
         return True
     return any(word in head.text for word in _DOM_WORDS) and _DOM.search(head.text) is not None
 
@@ -279,6 +282,11 @@ def _says_script(head: FileHead) -> bool:
 def _says_command(head: FileHead) -> bool:
     """Return whether a file below the project's `bin` is a command; `bin/www` of Express starts a server."""
     return head.path.startswith("bin/") and not any(word in head.text for word in _SERVES)
+
+
+def _says_managed(head: FileHead) -> bool:
+    """Return whether a file is a command of Django, which `manage.py` runs."""
+    return "management/commands/" in head.path
 
 
 def _leading_comment(text: str) -> Iterator[tuple[bool, str]]:
@@ -341,7 +349,7 @@ CONTEXTS: tuple[Context, ...] = (
         r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
         names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
-        r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it)s?\.\w+",
+        r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it|[sS]etup)s?\.\w+",
         says=_says_test,
     ),
     Context("tests", "tests", "left out", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
@@ -409,6 +417,7 @@ CONTEXTS: tuple[Context, ...] = (
     ),
     Context("scripts", "scripts", "left out", languages=(*JAVASCRIPT, *PYTHON), says=_says_command),
     Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=_says_browser),
+    Context("commands", "a management command", "narrowed", languages=PYTHON, says=_says_managed),
     Context(
         "scripts",
         "scripts",
@@ -419,52 +428,6 @@ CONTEXTS: tuple[Context, ...] = (
 )
 CONTEXT_NAMES: tuple[str, ...] = tuple(dict.fromkeys(each.name for each in CONTEXTS))
 BY_NAME: dict[str, Context] = {each.name: each for each in CONTEXTS}
-
-SERVER_ONLY: frozenset[str] = frozenset(
-    {
-        "abrupt-exit",
-        "blocking-call-in-async-code",
-        "checked-then-inserted",
-        "client-not-closed",
-        "config-read-late",
-        "connection-not-closed",
-        "connection-per-call",
-        "copied-or-sorted-in-loop",
-        "database-without-timeout",
-        "disk-wait-in-loop",
-        "failed-result-cached",
-        "file-not-closed",
-        "fire-and-forget",
-        "grpc-call-without-deadline",
-        "http-call-without-timeout",
-        "http-client-per-call",
-        "list-membership-in-loop",
-        "loaded-by-every-caller",
-        "log-line-per-item",
-        "missing-idempotency-key",
-        "nested-search",
-        "no-graceful-shutdown",
-        "no-retry-on-idempotent-call",
-        "pool-per-call",
-        "rejection-in-callback",
-        "shared-mutable-state",
-        "socket-without-timeout",
-        "subprocess-without-timeout",
-        "text-built-in-loop",
-        "tls-not-verified",
-        "unbounded-cache",
-        "unbounded-fan-out",
-        "unbounded-queue",
-        "unguarded-parse",
-        "upstream-error-not-mapped",
-        "wall-clock-for-durations",
-        "whole-body-loaded",
-        "whole-file-loaded",
-        "writes-without-transaction",
-    }
-)
-"""Slugs of rules that are about a process that serves many users at once and runs for long. A page in a
-browser serves one, has as many rows as it shows, and ends when its tab is closed."""
 
 
 def context_of(head: FileHead, without: frozenset[str] = frozenset()) -> Context | None:
@@ -482,10 +445,3 @@ def contexts_of_folder(path: str) -> frozenset[str]:
 def treatment_of(context: str) -> Treatment | None:
     """Return what happens to files of a context, by its name; None for production code."""
     return BY_NAME[context].treatment if context else None
-
-
-def rules_in(context: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return the rules that make sense in files of a context."""
-    if treatment_of(context) != "narrowed":
-        return tuple(rules)
-    return tuple(rule for rule in rules if rule.slug not in SERVER_ONLY)

@@ -23,9 +23,9 @@ from faultkit.code.review.context import (
     FileHead,
     context_of,
     contexts_of_folder,
-    rules_in,
     treatment_of,
 )
+from faultkit.code.review.context_rules import rules_in
 from faultkit.code.review.engine import DEFAULT_RULES, review_text
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.rules.rule import Finding, Rule

@@ -75,6 +75,10 @@ _ONE_ROW = re.compile(
 )
 _BY_KEY = re.compile(r"\bwhere\s+\S+\s*=\s*(\?|\$\d|:\w|%s|@\w)", re.IGNORECASE)
 _REDIS = re.compile(r"redis|cache", re.IGNORECASE)
+_CHANGES = re.compile(
+    r"^_?(update|save|delete|remove|insert|create|write|store)(_|[A-Z]|$)|^(Update|Save|Delete)"
+)
+"""Functions of this text that write, and may read to do so."""
 _SHORT_LINES = 25
 """A function of this text is a look-up if it is short and reads only; a longer one is a piece of work."""
 
@@ -164,7 +168,9 @@ def _is_told_elsewhere(remote: RemoteCall, loop: Loop, facts: Facts) -> bool:
         if remote.kind == "database" or remote.through is not None:
             return True
         return _MESSAGES.search(loop.over) is not None
-    return remote.through is not None and not _is_lookup(remote.through, facts)
+    if remote.through is None:
+        return False
+    return _CHANGES.match(call.method) is not None or not _is_lookup(remote.through, facts)
 
 
 def _is_query_by_key(remote: RemoteCall, facts: Facts) -> bool:
@@ -245,11 +251,16 @@ def _asks_for_each(call: Call, loop: Loop, facts: Facts) -> bool:
         is_in_steps(loop, facts)
         or _FEW.search(_last_word(loop.over))
         or "config" in loop.over.lower()
+        or loop.over.startswith("kwargs.")
         or _is_short_list(loop, facts)
         or _is_channel(loop, facts)
     ):
         return False
-    if _ends_with_first(call, loop, facts) or _is_remembered(call, loop, facts):
+    if (
+        _is_last(call, loop, facts)
+        or _ends_with_first(call, loop, facts)
+        or _is_remembered(call, loop, facts)
+    ):
         return False
     return loop.kind == "count" or uses_item(call, loop, facts)
 
@@ -376,6 +387,15 @@ def _is_for_each_number(call: Call, loop: Loop, facts: Facts) -> bool:
         if re.search(rf"\b{counter}\b", facts.text(each.span)):
             names.update(target for target in each.targets if target.isidentifier())
     return any(re.search(rf"(?<![\w.]){name}\b", text) for name in names)
+
+
+def _is_last(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether the round of a call is the last one: `if item.key == key: return load(item)`."""
+    scope = facts.function_of(loop)
+    return facts.function_of(call) is scope and any(
+        step.kind == "return" and is_within(call.span, step.span)
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 def _ends_with_first(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts, Loop, Scope
+from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.performance import whole_table
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
@@ -165,9 +165,24 @@ def _sifted_by(load: Call, scope: Scope, facts: Facts) -> str:
             loop.span.start >= load.span.start
             and _is_over(loop, load, names, facts)
             and _chooses(loop, facts)
+            and not _is_needed_again(loop, load, names, scope, facts)
         ):
             return "if"
     return _cut_out(names, load, scope, facts)
+
+
+def _is_needed_again(loop: Loop, load: Call, names: set[str], scope: Scope, facts: Facts) -> bool:
+    """Return whether other code needs the rows that a loop passes over: code after it, or another round."""
+    outer = facts.loops_around(loop)
+    if outer and not is_within(load.span, outer[-1].span):
+        return True
+    after = facts.text(Span(loop.span.end, scope.body.end))
+    return any(
+        re.search(
+            rf"(?<![\w.\"']){re.escape(name)}\b(?!\s*[:=][^=]|\.(?:Err|[cC]lose|Count|length)\b)", after
+        )
+        for name in names
+    )
 
 
 def _holders(load: Call, scope: Scope, facts: Facts) -> set[str]:

@@ -102,7 +102,12 @@ def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
         return
     if scope is None or not around or any(name in loop.targets for loop in facts.loops_around(place)):
         return
+    if is_few(name) and "known" not in name.lower():
+        return
     long = _is_long(name, scope, around[0], facts)
+    is_item = any(tested.strip("&* ") in loop.targets for loop in around)
+    if long is False and not (is_item or is_data(name) or is_key(tested)):
+        return  # Of a list that a caller gives, its name or what it holds must say that it may be long.
     if long is None and facts.language in JAVASCRIPT and around[-1].over == name and is_data(name):
         long = True  # `emails.filter((each, at) => emails.indexOf(each) === at)`
     by_key = is_key(tested) and any(is_given(each, facts) and not is_few(each.over) for each in around)

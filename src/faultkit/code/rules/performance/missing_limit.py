@@ -30,7 +30,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             told.add(call)
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
     for call in (*grown_lists(facts), *listed_by_repository(facts)):
-        if _is_one_model(call, facts):
+        if _is_one_model(call, facts) or _BY_KEYS.search(facts.text(call.span)):
             continue
         if not any(is_within(call.span, each.span) or is_within(each.span, call.span) for each in told):
             told.add(call)
@@ -43,7 +43,8 @@ def _is_one_model(call: Call, facts: Facts) -> bool:
 
 
 _BY_KEYS = re.compile(
-    r"\$in\b|\bin:\s*|\bIn\(|\.in_\(|__in=|\[Op\.in\]|\bwhereIn\(|\.Contains\(|=\s*ANY\s*\(|\bIN\s*\(",
+    r"\$in\b|\bin:\s*|\bIn\(|\.in_\(|__in=|\[Op\.in\]|\bwhereIn\(|\.Contains\(|=\s*ANY\s*\(|\bIN\s*\("
+    r"|\b\w*ids?:\s*[\w.]+\.map\(|\bid:\s*\w*ids\b|\.eq_any\(",
     re.IGNORECASE,
 )
 _MANY = re.compile(

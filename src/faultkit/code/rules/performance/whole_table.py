@@ -18,6 +18,13 @@ _PER_USE = re.compile(
 )
 """Tables that get a row for each login, request or similar act of a client."""
 
+_LOOKED_UP = re.compile(
+    r"(type|brand|kind|status|statuse|unit|genre|colou?r|countrie|country|currenc(y|ie)|language|locale|region"
+    r"|role|permission|setting)s?$",
+    re.IGNORECASE,
+)
+"""Tables of a few rows that others refer to, and that a page shows whole."""
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     whole = [*_whole(facts)]
@@ -57,6 +64,8 @@ def _whole(facts: Facts) -> Iterator[Hit]:
 
 def _may_be_long(rows: RowQuery, facts: Facts) -> bool:
     """Return whether the table grows with the data, or the caller waits for all of it."""
+    if rows.table is not None and _LOOKED_UP.search(rows.table):
+        return False
     if facts.route_of(rows.call) is not None or rows.table is None:
         return True
     return is_data(rows.table) or is_data(f"{rows.table}s") or _PER_USE.search(rows.table) is not None

@@ -41,6 +41,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         call = remote.call
         if remote.kind != "database" or remote.is_read or _is_batched(call, facts):
             continue
+        if _waits_for_flush(remote.through or call, facts):
+            continue
         loop = _loop(call, facts)
         if loop is None or not uses_item(call, loop, facts) or not _may_be_long(loop, facts):
             continue
@@ -51,6 +53,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
         # Inside a transaction the disk waits once; the round trips are still many.
         what = f"{call.written}() sends one row at a time"
         yield Hit(call.span, what, LIKELY if remote.through is None else POSSIBLE)
+
+
+def _waits_for_flush(call: Call, facts: Facts) -> bool:
+    """Return whether a session of SQLAlchemy only marks the row, and sends all of them with the commit."""
+    return (
+        facts.language == "python" and call.method == "delete" and call.receiver_written.endswith("session")
+    )
 
 
 def _is_unit(call: Call, loop: Loop, facts: Facts) -> bool:
@@ -79,6 +88,9 @@ def _saved(facts: Facts) -> Iterator[Hit]:
     has_models = any(map(_MODELS.search, facts.imports.modules))
     for call in facts.calls_of_method("save", "destroy"):
         loop = _loop(call, facts)
+        scope = facts.named_function_of(call)
+        if scope is not None and "Admin." in scope.name:
+            continue  # Of the rows that one person has chosen on a page.
         if loop is None or call.positional or call.receiver_written not in _words(loop):
             continue
         is_query = ".objects." in loop.over or is_over_data(loop, facts)

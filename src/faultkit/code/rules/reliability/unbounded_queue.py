@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.stores import has_size_check
 from faultkit.code.rules.vocabulary.work_queues import queues_without_size
 
 _QUEUES = (
@@ -55,7 +56,8 @@ _NEVER_BOUNDED = frozenset(
 _KEPT_IN = re.compile(r"^new\s+Concurrent(Queue|Bag|Stack)\b")
 
 _FEW = re.compile(
-    r"idle|free|avail|pool|result|repl(y|ies)|answer|response|error|(^|_)ids?$|Ids?$|count|sink|done", re.I
+    r"idle|free|avail|pool|result|repl(y|ies)|answer|response|error|(^|_)ids?$|Ids?$|count|stats|sink|done",
+    re.I,
 )
 
 
@@ -69,7 +71,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in queues_without_size(facts):
         yield Hit(span, what, POSSIBLE)
     for call in facts.calls_named(*_QUEUES):
-        few = _has_few(call) or _takes_one(call, facts)
+        few = _has_few(call) or _takes_one(call, facts) or _is_measured(call, facts)
         if not _is_bounded(call) and not _only_drained(call, facts) and not few:
             # A simple queue cannot be bounded, and is often used to hand over one answer.
             sure = POSSIBLE if call.method in _SIMPLE else LIKELY
@@ -79,6 +81,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _has_few(call: Call) -> bool:
     """Return whether the queue holds, by its name, no work: what is idle, or answers to what was asked."""
     return any(_FEW.search(name) for name in call.assigned)
+
+
+def _is_measured(call: Call, facts: Facts) -> bool:
+    """Return whether its size is compared with a limit: `if (queue.size() > most) queue.poll()`."""
+    names = [name.removeprefix("self.").removeprefix("this.") for name in call.assigned]
+    return any(name.isidentifier() and has_size_check(name, facts.whole_text) for name in names)
 
 
 def _takes_one(call: Call, facts: Facts) -> bool:

@@ -54,9 +54,9 @@ _ANY_OBJECT = {
     ),
 }  # fmt: skip
 _FILES = re.compile(
-    r"^(open|(io|gzip|bz2|codecs|pathlib\.Path)\.open)\(\)\.read$|^java\.io\.File\.|^(std\.)?fs\."
+    r"^(open|(io|gzip|bz2|codecs|pathlib\.Path)\.open)\(\)\.read$|^io\.(BytesIO|StringIO)\b|^java\.io\.File\.|^(std\.)?fs\."
 )
-"""Reads of files, which another rule looks at."""
+"""Reads of files, which another rule looks at, and of what is in memory already."""
 _SHORT = re.compile(
     r"std(out|err|in)\b|proc(ess)?\b|popen|\bcmd\b|child|config|settings|\btoken|secret|schema|template|manifest|version"
     r"|licen[sc]e|readme|ssh|key_?file|error|\bmsg\b|password|/proc/|\bpty\b|prompt|clipboard|fixture|resource|asset|classpath",
@@ -141,12 +141,29 @@ def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:
     if not _USED[family].is_in(body):
         return None  # To compile expressions for each name takes long.
     names = [rf"\b{re.escape(name)}\b" for name in _names_of(call, scope, facts)]
+    is_remade = _is_remade(call, scope, facts)
     for form in (re.escape(facts.text(call.span)), *names):
-        if _by_line(form, body):
+        if not is_remade and _by_line(form, body):
             return "line by line"
         if _written(form, body, family):
             return "written"
     return None
+
+
+def _is_remade(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function is given the whole and returns another: `text = fill_in(text, values)`."""
+    return any(
+        each.value is not None
+        and each.value.shape == "call"
+        and each.span.start > call.span.end
+        and re.search(rf"^(await )?[\w.]+\((.*[\s,(=])?{re.escape(name)}\b", each.value.text, re.DOTALL)
+        and not _CONVERTS.search(each.value.text)
+        and not re.search(_BY_LINE, each.value.text)
+        for name in call.assigned
+        if name.isidentifier()
+        for each in facts.within(facts.assignments, scope.body)
+        if each.targets == (name,)
+    )
 
 
 def _names_of(call: Call, scope: Scope, facts: Facts) -> list[str]:

@@ -128,9 +128,22 @@ def _named_sql(call: Call, facts: Facts) -> str:
         wrapped = _COMMAND.match(argument.value.text) if facts.language == "csharp" else None
         if argument.value.shape == "name" or wrapped is not None:
             name = argument.value.text if wrapped is None else wrapped[1]
+            if own := _text_before(name, call, facts):
+                return own
             known = _named_texts(facts)
             if found := [known[each] for each in (name, f"self.{name}") if each in known]:
                 return min(found, key=start_of).literal
+    return ""
+
+
+def _text_before(name: str, call: Call, facts: Facts) -> str:
+    """Return the SQL that a function gives a variable last before a call; others may use the same name."""
+    for each in reversed(facts.assignments_to(name, call)):
+        value = each.value
+        if each.scope is None or value is None or each.span.start > call.span.start:
+            continue
+        if value.shape == "text" and _verb(value.literal):
+            return value.literal
     return ""
 
 

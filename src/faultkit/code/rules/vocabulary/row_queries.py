@@ -287,6 +287,9 @@ def _model(call: Call, chain: tuple[Call, ...], facts: Facts) -> str | None:
     return bare or None
 
 
+_BEGINS_QUERY = re.compile(r"\b(select|query|text|union\w*)\(|\.select\b|\bselect\s", re.IGNORECASE)
+
+
 def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
     """Return the builder calls of `query` in `session.execute(query).all()`; empty if they are unknown."""
     for each in chain:
@@ -301,7 +304,8 @@ def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
             for one in facts.assignments
             if given.text in one.targets and one.value is not None and facts.function_of(one) is scope
         ]
-        return " ".join(texts)
+        # What is made of a query that the function was given may have its conditions.
+        return " ".join(texts) if any(map(_BEGINS_QUERY.search, texts)) else ""
     return None
 
 

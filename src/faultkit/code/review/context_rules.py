@@ -1,0 +1,77 @@
+"""The rules that do not run in files of a context: some claims mean nothing on pages and in commands. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from faultkit.code.rules.rule import Rule
+
+SERVER_ONLY: frozenset[str] = frozenset(
+    {
+        "abrupt-exit",
+        "blocking-call-in-async-code",
+        "checked-then-inserted",
+        "client-not-closed",
+        "config-read-late",
+        "connection-not-closed",
+        "connection-per-call",
+        "copied-or-sorted-in-loop",
+        "database-without-timeout",
+        "disk-wait-in-loop",
+        "failed-result-cached",
+        "file-not-closed",
+        "fire-and-forget",
+        "grpc-call-without-deadline",
+        "http-call-without-timeout",
+        "http-client-per-call",
+        "list-membership-in-loop",
+        "loaded-by-every-caller",
+        "log-line-per-item",
+        "missing-idempotency-key",
+        "nested-search",
+        "no-graceful-shutdown",
+        "no-retry-on-idempotent-call",
+        "pool-per-call",
+        "rejection-in-callback",
+        "shared-mutable-state",
+        "socket-without-timeout",
+        "subprocess-without-timeout",
+        "text-built-in-loop",
+        "tls-not-verified",
+        "unbounded-cache",
+        "unbounded-fan-out",
+        "unbounded-queue",
+        "unguarded-parse",
+        "upstream-error-not-mapped",
+        "wall-clock-for-durations",
+        "whole-body-loaded",
+        "whole-file-loaded",
+        "writes-without-transaction",
+    }
+)
+"""Slugs of rules that are about a process that serves many users at once and runs for long. A page in a
+browser serves one, has as many rows as it shows, and ends when its tab is closed."""
+PER_REQUEST: frozenset[str] = frozenset(
+    {
+        "call-per-item",
+        "copied-or-sorted-in-loop",
+        "lazy-relation-in-loop",
+        "list-membership-in-loop",
+        "nested-search",
+        "pool-per-call",
+        "whole-body-loaded",
+        "whole-file-loaded",
+        "write-per-row",
+    }
+)
+"""Slugs of rules about work that grows with the data while a user waits. A command has time."""
+_LEFT_AWAY = {"browser": SERVER_ONLY, "commands": PER_REQUEST}
+"""By the name of a context that is narrowed."""
+
+
+def rules_in(context: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the rules that make sense in files of a context."""
+    left_away = _LEFT_AWAY.get(context)
+    if left_away is None:
+        return tuple(rules)
+    return tuple(rule for rule in rules if rule.slug not in left_away)

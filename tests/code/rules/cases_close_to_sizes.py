@@ -1,0 +1,236 @@
+"""Correct code that looks like a list, a body, a queue or a query of any size."""
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+_PER_ITEM = "call-per-item"
+_MEMBER = "list-membership-in-loop"
+_ROW = "write-per-row"
+_BODY = "whole-body-loaded"
+_TABLE = "whole-table-loaded"
+_FILTERED = "filtered-after-loading"
+_QUEUE = "unbounded-queue"
+
+CASES = [
+    # The round that asks is the last one.
+    good(
+        _PER_ITEM,
+        "python",
+        """
+        from app.models import Check, Flip
+
+        def flips(request, check):
+            return list(Flip.objects.filter(owner=check))
+
+        def by_key(request, key):
+            for check in Check.objects.filter(project=request.project):
+                if check.unique_key == key:
+                    return flips(request, check)
+        """,
+    ),
+    bad(
+        _PER_ITEM,
+        "python",
+        """
+        from app.models import Check, Flip
+
+        def flips(request, check):
+            return list(Flip.objects.filter(owner=check))
+
+        def by_key(request, key):
+            found = []
+            for check in Check.objects.filter(project=request.project):
+                found += flips(request, check)
+            return found
+        """,
+        9,
+    ),
+    # As many as a call has arguments.
+    good(
+        _PER_ITEM,
+        "python",
+        """
+        def fill(self, session, **kwargs):
+            for key, value in kwargs.items():
+                found = session.execute(select(Row).filter_by(id=value)).scalars().one_or_none()
+                setattr(self, key, found)
+        """,
+    ),
+    # A few, by the name of the list; texts that are no keys.
+    good(
+        _MEMBER,
+        "python",
+        """
+        def tools(messages, roles):
+            wanted_roles = []
+            for role in roles:
+                wanted_roles.append(role.value)
+            for message in messages:
+                if message["role"] in wanted_roles:
+                    yield message
+        """,
+    ),
+    good(
+        _MEMBER,
+        "csharp",
+        """
+        class Movies {
+            List<Movie> Find(List<Movie> candidates, List<string> otherTitles) {
+                return candidates.Where(m => otherTitles.Contains(m.CleanTitle)).ToList();
+            }
+        }
+        """,
+    ),
+    # The session sends the deletions with the commit.
+    good(
+        _ROW,
+        "python",
+        """
+        def purge(limit):
+            with session_context() as session:
+                results = session.execute(select(Export).filter(Export.expires <= limit)).scalars().all()
+                for result in results:
+                    session.delete(result)
+                session.commit()
+        """,
+    ),
+    # Of the rows that one person has chosen on a page.
+    good(
+        _ROW,
+        "python",
+        """
+        from django.contrib.admin import ModelAdmin
+
+        class UserAdmin(ModelAdmin):
+            def activate(self, request, users):
+                for user in users:
+                    user.is_active = True
+                    user.save()
+        """,
+    ),
+    # The whole is needed: a function is given all of it.
+    good(
+        _BODY,
+        "python",
+        """
+        def serve(request, path):
+            with path.open("r") as f:
+                content = f.read()
+            content = replace_placeholders(content)
+            return render(request, {"content": content, "title": content.split("\\n")[0]})
+        """,
+    ),
+    good(
+        _BODY,
+        "python",
+        """
+        import base64
+        import io
+
+        def store(encoded, temp_file):
+            image = io.BytesIO(base64.b64decode(encoded))
+            temp_file.write(image.read())
+        """,
+    ),
+    # The text of another function has the same name.
+    good(
+        _TABLE,
+        "csharp",
+        """
+        class Movies {
+            int Count() {
+                var sql = "SELECT Id FROM Movies";
+                return Size(sql);
+            }
+            List<Movie> Tagged() {
+                var sql = "SELECT * FROM Movies WHERE Tags IS NOT NULL";
+                return conn.Query<Movie>(sql).ToList();
+            }
+        }
+        """,
+    ),
+    bad(
+        _TABLE,
+        "csharp",
+        """
+        class Movies {
+            List<Movie> Tagged() {
+                var sql = "SELECT * FROM Movies WHERE Tags IS NOT NULL";
+                return conn.Query<Movie>(sql).ToList();
+            }
+            List<Movie> All() {
+                var sql = "SELECT * FROM Movies";
+                return conn.Query<Movie>(sql).ToList();
+            }
+        }
+        """,
+        8,
+    ),
+    # The query is made of another one, whose conditions are elsewhere.
+    good(
+        _TABLE,
+        "python",
+        """
+        def ids_of(self, query):
+            only_ids = query.with_only_columns(self.model.id)
+            return self.session.execute(only_ids).scalars().all()
+        """,
+    ),
+    # A table of a few rows, which a page shows whole.
+    good(
+        _TABLE,
+        "csharp",
+        """
+        app.MapGet("/types", async (CatalogContext context) => await context.CatalogTypes.OrderBy(x => x.Type).ToListAsync());
+        """,
+    ),
+    # Rows that are passed over are needed later, or by another round.
+    good(
+        _FILTERED,
+        "csharp",
+        """
+        class Tasks {
+            void Start(List<Job> wanted) {
+                var current = _taskRepository.All().ToList();
+                foreach (var job in current) {
+                    if (!wanted.Any(c => c.Name == job.Name)) {
+                        _taskRepository.Delete(job.Id);
+                    }
+                }
+                foreach (var each in wanted) {
+                    var known = current.SingleOrDefault(c => c.Name == each.Name);
+                    Keep(known ?? each);
+                }
+            }
+        }
+        """,
+    ),
+    good(
+        _FILTERED,
+        "python",
+        """
+        def fix(session):
+            labels = session.query(Label).all()
+            for shopping_list in session.query(ShoppingList).filter_by(broken=True):
+                mine = {label.id: label for label in labels if label.group_id == shopping_list.group_id}
+                shopping_list.fix(mine)
+        """,
+    ),
+    # Its size is compared with a limit.
+    good(
+        _QUEUE,
+        "java",
+        """
+        import java.util.concurrent.DelayQueue;
+        class Limiter {
+            final DelayQueue<Suppression> suppressions = new DelayQueue<>();
+            boolean shouldInvoke(String context) {
+                if (suppressions.size() > cardinality) suppressions.poll();
+                suppressions.offer(new Suppression(context));
+                return true;
+            }
+        }
+        """,
+    ),
+]
