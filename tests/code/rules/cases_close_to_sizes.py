@@ -11,6 +11,13 @@ _BODY = "whole-body-loaded"
 _TABLE = "whole-table-loaded"
 _FILTERED = "filtered-after-loading"
 _QUEUE = "unbounded-queue"
+_FAN_OUT = "unbounded-fan-out"
+_PAGE = "unbounded-page-size"
+_GROWS = "growing-collection"
+_COUNT = "count-by-loading"
+_FILE = "whole-file-loaded"
+_RELATION = "lazy-relation-in-loop"
+_CACHE = "unbounded-cache"
 
 CASES = [
     # The round that asks is the last one.
@@ -182,7 +189,8 @@ CASES = [
         _TABLE,
         "csharp",
         """
-        app.MapGet("/types", async (CatalogContext context) => await context.CatalogTypes.OrderBy(x => x.Type).ToListAsync());
+        app.MapGet("/types", async (CatalogContext context) =>
+            await context.CatalogTypes.OrderBy(x => x.Type).ToListAsync());
         """,
     ),
     # Rows that are passed over are needed later, or by another round.
@@ -231,6 +239,119 @@ CASES = [
                 return true;
             }
         }
+        """,
+    ),
+    # The pool of connections is the limit.
+    good(
+        _FAN_OUT,
+        "typescript",
+        """
+        import { Model } from "sequelize";
+        async function load(ids: string[]) {
+          return await Promise.all(ids.map((id) => Collection.findByPk(id)));
+        }
+        """,
+    ),
+    bad(
+        _FAN_OUT,
+        "typescript",
+        """
+        async function load(ids: string[]) {
+          return await Promise.all(ids.map((id) => fetch(`https://shop/${id}`)));
+        }
+        """,
+        2,
+    ),
+    # The type of the request stands elsewhere, and may have a limit.
+    good(
+        _PAGE,
+        "rust",
+        """
+        use axum::extract::Query;
+        async fn list(Query(paging): Query<Paging>) -> Json<V> {
+            let limit = paging.limit;
+            Json(repo().orders(limit).await)
+        }
+        """,
+    ),
+    # A parser lives as long as its text; the object of a request as long as that.
+    good(
+        _GROWS,
+        "python",
+        """
+        from html.parser import HTMLParser
+
+        class TextParser(HTMLParser):
+            def __init__(self):
+                super().__init__()
+                self.buf = []
+
+            def handle_data(self, data):
+                self.buf.append(data)
+        """,
+    ),
+    good(
+        _GROWS,
+        "python",
+        """
+        class BulkService:
+            def __init__(self, repos, group):
+                self.report_entries = []
+
+            def on_failed(self, message):
+                self.report_entries.append(Entry(message))
+        """,
+    ),
+    # A count neither groups nor locks rows.
+    good(
+        _COUNT,
+        "typescript",
+        """
+        async function others(transaction) {
+          const enabled = await Provider.findAll({ where: { enabled: true }, lock: transaction.LOCK.SHARE });
+          return enabled.length > 0;
+        }
+        """,
+    ),
+    # A buffer that is returned is used elsewhere.
+    good(
+        _FILE,
+        "python",
+        """
+        import io
+
+        def buffered(path):
+            with open(path, "rb") as f:
+                content = f.read()
+            buffer = io.BytesIO(content)
+            buffer.name = path
+            return buffer
+        """,
+    ),
+    # A file, which no query loads.
+    good(
+        _RELATION,
+        "typescript",
+        """
+        async function pack(zip) {
+          const attachments = await Attachment.findAll({ where: { teamId } });
+          for (const attachment of attachments) {
+            zip.add(await attachment.buffer);
+          }
+        }
+        """,
+    ),
+    # As many as an installation has callbacks.
+    good(
+        _CACHE,
+        "python",
+        """
+        _CALLBACK_ACCEPTS = {}
+
+        def accepts(callback_id):
+            if callback_id not in _CALLBACK_ACCEPTS:
+                _CALLBACK_ACCEPTS[callback_id] = inspect(callback_id)
+            return _CALLBACK_ACCEPTS[callback_id]
         """,
     ),
 ]

@@ -252,6 +252,7 @@ def _asks_for_each(call: Call, loop: Loop, facts: Facts) -> bool:
         or _FEW.search(_last_word(loop.over))
         or "config" in loop.over.lower()
         or loop.over.startswith("kwargs.")
+        or any("candidate" in name for name in loop.targets)
         or _is_short_list(loop, facts)
         or _is_channel(loop, facts)
     ):

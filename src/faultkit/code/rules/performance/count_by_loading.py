@@ -112,8 +112,16 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
         after = facts.text(Span(call.span.end, scope.body.end))
         used = re.findall(rf"(?<![\w.]){name}\b(?!\s*:)", after)
         counted = re.findall(_COUNTED[language].format(name), after)
-        if counted and len(used) == len(counted):
+        if counted and len(used) == len(counted) and not _is_more(call, facts):
             yield Hit(call.span, f"{call.written}() takes all rows only to count them", LIKELY)
+
+
+_MORE = re.compile(r"\b(group|lock|having|distinct)\b\s*:")
+
+
+def _is_more(call: Call, facts: Facts) -> bool:
+    """Return whether a query groups or locks its rows, which a count does not (Sequelize, TypeORM)."""
+    return facts.language in JAVASCRIPT and _MORE.search(facts.text(call.span)) is not None
 
 
 def _is_query(call: Call, sent: set[Call], facts: Facts) -> bool:

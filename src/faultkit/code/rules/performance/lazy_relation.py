@@ -402,7 +402,11 @@ def _javascript(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_F
     if re.search(r"relations|leftJoinAndSelect|innerJoinAndSelect|include", source):
         return
     for step in facts.within(facts.steps, loop.body):
-        if step.kind == "await" and (waits := re.fullmatch(rf"{item}\.(\w+)", step.text.strip())):
+        waits = re.fullmatch(rf"{item}\.(\w+)", step.text.strip()) if step.kind == "await" else None
+        # `await attachment.buffer` reads a file.
+        if waits is not None and not re.search(
+            r"(?i)buffer|stream|content|body|promise|ready|done", waits[1]
+        ):
             yield step.span, f"{item}.{waits[1]}", LIKELY
 
 

@@ -151,11 +151,16 @@ def _is_changed_whole(call: Call, facts: Facts) -> bool:
     return re.search(rf"{needed}|{written}", facts.text(scope.body)) is not None
 
 
+_BY_ROW = re.compile(r"\bcsv\b|readline|TextIOWrapper|\bfor\b[^\n]*\bin\b|read_csv")
+
+
 def _is_read_by_row(call: Call, facts: Facts) -> bool:
     """Return whether the content is wrapped to be read row by row: `csv.reader(io.StringIO(text))`."""
     scope = facts.function_of(call)
     if facts.language != "python" or scope is None:
         return False
+    if not _BY_ROW.search(facts.text(scope.body)):
+        return False  # A buffer that is handed on is used elsewhere, in parts or not.
     kept = {name for each in (call, *facts.calls_on(call)) for name in each.assigned}
     return any(
         any(argument.value.text in kept for argument in each.positional)

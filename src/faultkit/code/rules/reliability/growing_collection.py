@@ -92,7 +92,7 @@ def _of_object(made: Assignment, name: str, facts: Facts) -> Hit | None:
     if not grown:
         return None
     owner = made.owner.rpartition(".")[2]
-    if IS_FAKE.search(owner):
+    if IS_FAKE.search(owner) or _is_brief(made, owner, facts):
         return None
     lives = not made.targets[0].startswith("self.") or is_long_lived(owner, facts)
     grown = [each for each in grown if _is_per_event(each[1], facts) and (lives or handles_events(each[1]))]
@@ -109,6 +109,24 @@ def _of_object(made: Assignment, name: str, facts: Facts) -> Hit | None:
         return None
     sure = LIKELY if lives and handles_events(scope) else POSSIBLE
     return Hit(span, f"{name} gets an item in each call of {_called(scope)} and never loses one", sure)
+
+
+_BRIEF = re.compile(
+    r"(Parser|Visitor|Builder|Scraper|Walker|Collector|Extractor|Importer|Migrator)(Service)?$"
+)
+_OF_ONE = re.compile(r"^(session|db_session|request|req|tx|trx|transaction|user|current_user|repos|uow)$")
+
+
+def _is_brief(made: Assignment, owner: str, facts: Facts) -> bool:
+    """Return whether an object lives as long as one text or request, by its name or what it is made of."""
+    if _BRIEF.search(owner):
+        return True
+    return any(
+        _OF_ONE.match(one.name)
+        for each in facts.functions_named("__init__", "constructor")
+        if each.owner == made.owner
+        for one in each.parameters
+    )
 
 
 def _is_per_event(scope: Scope, facts: Facts) -> bool:

@@ -42,7 +42,8 @@ _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
 _NAMED = re.compile(r"cache|memo|seen|sessions|registry_by|lookup", re.IGNORECASE)
 _OF_PROGRAM = re.compile(
     r"class|type|regex|pattern|template|setting|config|adapter|instance|logger|wrapper|option|offset|schema"
-    r"|module|plugin|import|method|handler|compiled|format|locale|namespace|caches$|int_?cache",
+    r"|module|plugin|import|method|handler|compiled|format|locale|namespace|caches$|int_?cache|ssl|tls_?c|callback"
+    r"|director|jwks|proxy_?c|tracer|label",
     re.IGNORECASE,
 )
 """Names of caches whose keys are parts of the program: they are few."""

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Loop, Place, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import (
+    CSHARP,
+    EVERY_LANGUAGE,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    Hit,
+    Rule,
+)
 from faultkit.code.rules.vocabulary.concurrency_limits import (
     ALL_PARTS,
     goes_through_parts,
@@ -321,6 +331,11 @@ def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:
     return loop.over if len(around) < 2 or is_within(waits.span, around[-2].body) else ALL_PARTS
 
 
+_WAITS = re.compile(r"\w+Async\b")
+_OF_ROWS = re.compile(r"\w*[rR]epository\.\w+Async\b|\bTo(?:List|Array)Async\b")
+"""Queries, of which the pool of connections limits how many run at once (C#)."""
+
+
 def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
     """Return whether what is started leaves the process, as far as this text shows.
 
@@ -328,9 +343,12 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
     """
     if facts.language == "csharp":
         # By convention, methods whose names end with Async wait for something outside.
-        return any(re.search(r"\w+Async\b", facts.text(span)) for span in spans)
-    remote = {each.call for each in remote_calls(facts)}
-    inside = [call for span in spans for call in facts.within(facts.calls, span)]
+        return any(_WAITS.search(_OF_ROWS.sub("", facts.text(span))) for span in spans)
+    # The pool of connections limits how many queries of Node and Python run at once.
+    pooled = facts.language in (*JAVASCRIPT, *PYTHON)
+    queries = {each.call for each in remote_calls(facts) if pooled and each.kind == "database"}
+    remote = {each.call for each in remote_calls(facts)} - queries
+    inside = [call for span in spans for call in facts.within(facts.calls, span) if call not in queries]
     if any(call.name in _STARTED_PROGRAMS for call in inside):
         return True
     if any(call in remote or _is_remote(call, facts) or _OFTEN_REMOTE.match(call.method) for call in inside):
@@ -343,6 +361,7 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
         call in remote or _is_remote(call, facts) or call.method in _PROGRAMS
         for scope in named
         for call in facts.within(facts.calls, scope.body)
+        if call not in queries
     ):
         return True
     return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
@@ -431,6 +450,7 @@ def _drops_task(call: Call, facts: Facts) -> bool:
     )
 
 
+_OF_INSTALLATION = re.compile(r"(model|deployment|provider|backend|server|host|node|worker)s$", re.IGNORECASE)
 _POOLS = frozenset(("ThreadPoolExecutor", "ThreadPool", "newFixedThreadPool"))
 
 
@@ -442,7 +462,9 @@ def _sized_by_items(call: Call, facts: Facts) -> bool:
         size = call.argument("max_workers", "processes", place=0)
         return (
             size is not None
-            and re.search(r"\blen\([\w.]+\)", re.sub(r"\bmin\(.*", "", size.value.text)) is not None
+            and (counted := re.search(r"\blen\(([\w.]+)\)", re.sub(r"\bmin\(.*", "", size.value.text)))
+            is not None
+            and not _OF_INSTALLATION.search(counted[1])
         )
     if call.method == "newFixedThreadPool":
         size = call.argument(place=0)

@@ -269,8 +269,33 @@ def _sizes(scope: Scope, facts: Facts) -> Iterator[tuple[str, Placed]]:
             for name in sorted(bound_names(found)):
                 if IS_SIZE.match(name) and name != "count":
                     yield name, found
+        elif _is_of_foreign(value, scope, facts):
+            continue
         elif found.targets[0].isidentifier() and _is_asked(value, given, facts):
             yield found.targets[0], found
+
+
+_FIELD = re.compile(r"(?<![\w.])(\w+)\.\w+")
+_MAPS = re.compile(r"\w*(Map|Dictionary|Value|Params|Query|QueryCollection|String|str)$")
+
+
+def _is_of_foreign(value: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a size is a field of a type of another file, which may have a limit there (Rust, C#)."""
+    found = _FIELD.search(value) if facts.language in ("rust", "csharp") else None
+    if found is None or "unwrap_or(" in value:
+        return False
+    owner, head = re.escape(found[1]), facts.text(scope.head)
+    form = (
+        rf"\b{owner}\)?\s*:\s*&?(?:\w+<\s*)*(\w+)"
+        if facts.language == "rust"
+        else rf"([\w.]+)\??\s+{owner}\b"
+    )
+    kind = re.search(form, head)
+    if kind is None or _REQUESTS.search(kind[1]) or _MAPS.fullmatch(kind[1]):
+        return False
+    return (
+        re.search(rf"\b(?:struct|class|record|interface)\s+{re.escape(kind[1])}\b", facts.whole_text) is None
+    )
 
 
 def _of_parameters(scope: Scope, text: str, facts: Facts) -> Iterator[tuple[str, Placed]]:

@@ -31,7 +31,10 @@ def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.span, f"{call.written}() unpacks a body to any size in memory"
         elif not is_go and find(call, facts):
             where = "onto the disk" if call.name == "multer" and call.has("dest") else "into memory"
-            yield call.span, f"{call.written}() takes a body of any size {where}"
+            # ASP.NET refuses bodies of over 30 MB unless it is told otherwise.
+            is_limited = facts.language == "csharp" and call.method != "DisableRequestSizeLimit"
+            size = "a whole body, up to the limit of the server," if is_limited else "a body of any size"
+            yield call.span, f"{call.written}() takes {size} {where}"
 
 
 _DECLARED = re.compile(r"[^\n]*(?:content[-_]?length|getContentLength)\w*[^\n]*", re.IGNORECASE)

@@ -25,6 +25,11 @@ _SENDS = re.compile(
     re.IGNORECASE,
 )
 
+_MAKES = re.compile(
+    r"_*(build|make|create|init\w*|compute|calculate|validate|parse|get|set)(_|[A-Z])|(deep)?copy$"
+)
+"""Methods that make something of the items, such as an index or a copy."""
+
 
 def unsent_items(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield where an item is added to a list that only a successful send empties."""
@@ -68,6 +73,7 @@ def _is_sent_before(name: str, place: Assignment | Call, scope: Scope, facts: Fa
         call
         for call in facts.within(facts.calls, before)
         if _SENDS.search(call.method)
+        and not _MAKES.match(call.method)
         and not is_logging(call)
         and any(word.search(each.value.text) for each in call.arguments)
         and not _is_on(call, name)
