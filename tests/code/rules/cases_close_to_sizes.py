@@ -354,4 +354,78 @@ CASES = [
             return _CALLBACK_ACCEPTS[callback_id]
         """,
     ),
+    # A map that was made of rows asks no database.
+    good(
+        _PER_ITEM,
+        "rust",
+        """
+        async fn pending(conn: &mut PgConnection) -> Result<()> {
+            let mut rows = follower::table.load::<Row>(conn).await?;
+            let by_id: HashMap<_, _> = instance::table.load::<Pair>(conn).await?.into_iter().collect();
+            for row in &mut rows {
+                let found = by_id.get(&row.id);
+                row.is_new = found.is_none();
+            }
+            Ok(())
+        }
+        """,
+    ),
+    # Made for each request.
+    good(
+        _CACHE,
+        "csharp",
+        """
+        public class SecurityTaskAuthorizationHandler : AuthorizationHandler<Requirement> {
+            private readonly Dictionary<Guid, Permission> _permissionCache = new();
+            private async Task<Permission> Load(Guid userId) {
+                if (_permissionCache.TryGetValue(userId, out var known)) return known;
+                var found = await _query.GetByUserAsync(userId);
+                _permissionCache[userId] = found;
+                return found;
+            }
+        }
+        """,
+    ),
+    # The pool of connections is the limit here, too.
+    good(
+        _FAN_OUT,
+        "csharp",
+        """
+        class Tde {
+            async Task Load(List<User> users) {
+                await Task.WhenAll(users.Select(async x => await _ssoUserRepository.GetByUserIdAsync(x.Id)));
+            }
+        }
+        """,
+    ),
+    # The first candidate that works is sought.
+    good(
+        _PER_ITEM,
+        "python",
+        """
+        async def team_of(user):
+            for candidate_id in user.team_ids:
+                team = await get_team_object(team_id=candidate_id)
+                if not team.is_open:
+                    continue
+                return team
+        """,
+    ),
+    # A copy is no sending.
+    good(
+        _GROWS,
+        "python",
+        """
+        import copy
+
+        class Router:
+            def set_models(self, models):
+                original = copy.deepcopy(self.models)
+                self.models = []
+                self.start(original)
+
+            def add(self, model):
+                self.models.append(model)
+        """,
+    ),
 ]

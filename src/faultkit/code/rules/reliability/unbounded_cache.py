@@ -92,22 +92,11 @@ _MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "j
          "java.util.concurrent.ConcurrentHashMap", "set", "Set", "Dictionary", "ConcurrentDictionary",
          "mutableMapOf", "hashMapOf")  # fmt: skip
 _SHRINKS = frozenset(
-    [
-        "pop",
-        "popitem",
-        "clear",
-        "delete",
-        "remove",
-        "evict",
-        "expire",
-        "prune",
-        "discard",
-        "removeIf",
-        "Remove",
-        "TryRemove",
-        "Clear",
-    ]
-)
+    (
+        "pop", "popitem", "clear", "delete", "remove", "evict", "expire", "prune", "discard",
+        "removeIf", "Remove", "TryRemove", "Clear",
+    )
+)  # fmt: skip
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -121,7 +110,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     found = {hit.span for hit in hits}
     yield from hits
     for store in map_stores(facts):
-        if IS_FAKE.search(store.owner):
+        if IS_FAKE.search(store.owner) or (
+            not store.is_static and _is_scoped(store.owner, store.text, facts)
+        ):
             continue
         if store.made.span in found or not store.has_open_keys(facts):
             continue
@@ -259,6 +250,14 @@ def _has_unit_of_work(store: MapStore, facts: Facts) -> bool:
     return any(map(_UNIT.match, given))
 
 
+_SCOPED = re.compile(r"(Handler|Filter|Context|Validator|Query|Command|Authorizer)$")
+
+
+def _is_scoped(owner: str, text: str, facts: Facts) -> bool:
+    """Return whether an object is made for each request, by its name (C#); threads do not share its maps."""
+    return facts.language == "csharp" and _SCOPED.search(owner) is not None and "Concurrent" not in text
+
+
 def _line_of(put: Put, facts: Facts) -> Span:
     """Return the place of a put, in Kotlin with what it is chained to: `load(id).also { known[id] = it }`."""
     if facts.language != "kotlin" or not put.value.endswith((".also", ".let", ".apply")):
@@ -364,6 +363,8 @@ def _by_name(facts: Facts) -> Iterator[Hit]:
         of_an_object = name.startswith("self.") and not is_static
         named = _OF_OBJECTS if of_an_object else _NAMED
         if _OF_PROGRAM.search(name):
+            continue
+        if of_an_object and _is_scoped(each.owner, facts.text(each.span), facts):
             continue
         if not named.search(name) and not _is_cache(each, of_an_object, facts):
             continue

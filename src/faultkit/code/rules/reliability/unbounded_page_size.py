@@ -81,7 +81,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _hit(name: str, place: Placed) -> Hit:
-    return Hit(place.span, f"a client may ask for any {name}: nothing limits it", LIKELY)
+    return Hit(place.span, f"a client may ask for any {name}: nothing in this file limits it", LIKELY)
 
 
 def _is_limited_anywhere(name: str, facts: Facts) -> bool:

@@ -39,6 +39,11 @@ _WRITES = NamePattern(
 _CONTEXT = re.compile(r"^(\w*[cC]tx|c\.Request\.Context\(\)|r\.Context\(\)|context\.\w+\(\))$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
+_IN_MEMORY = frozenset(
+    ("collect", "into_iter", "ToDictionary", "ToLookup", "associateBy", "groupBy", "toMap")
+)
+"""Methods that make a map or list of rows; what is asked of that asks no database."""
+
 
 def asked_for_each_row(facts: Facts) -> Iterator[tuple[Call, Loop]]:
     """Yield reads that are made for each row of what the same database returned before."""
@@ -63,6 +68,8 @@ def asked_for_each_row(facts: Facts) -> Iterator[tuple[Call, Loop]]:
             if not _READS.match(call.method) or any(_WRITES.match(each.method) for each in chain):
                 continue
             if facts.loops_around(call)[-1:] != (loop,) or call in sources:
+                continue
+            if any(each.method in _IN_MEMORY for each in chain[1:]):
                 continue
             if _is_on_item(call, items) and (has_context if facts.language == "go" else call.is_awaited):
                 if facts.language != "go" or any(map(_takes_context, chain)):
