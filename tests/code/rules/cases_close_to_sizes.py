@@ -428,4 +428,43 @@ CASES = [
                 self.models.append(model)
         """,
     ),
+    # Lists that are short by their names.
+    good(
+        _MEMBER,
+        "typescript",
+        """
+        async function assign(segmentIds: string[], items) {
+          const currentSegmentIds = items.map((each) => each.id);
+          return segmentIds.filter((id) => !currentSegmentIds.includes(id));
+        }
+        """,
+    ),
+    good(
+        "nested-search",
+        "typescript",
+        """
+        function link(events, segments) {
+          events.forEach((event) => {
+            event.segment = segments.find((each) => each.id === event.segmentId);
+          });
+        }
+        """,
+    ),
+    good(
+        "copied-or-sorted-in-loop",
+        "typescript",
+        """
+        const byCode = (statusCodes) =>
+          statusCodes.reduce((all, code) => ({ ...all, [code]: answers[code] }), {});
+        """,
+    ),
+    bad(
+        "copied-or-sorted-in-loop",
+        "typescript",
+        """
+        const byId = (orders) =>
+          orders.filter((each) => each.open).reduce((all, each) => ({ ...all, [each.id]: each }), {});
+        """,
+        2,
+    ),
 ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data, last_word
+from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_over_data, last_word
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SORTS = frozenset(
@@ -86,6 +86,10 @@ def _is_framed(name: str, call: Call | None, text: str) -> bool:
     return call is not None and call.name in _FRAMES and name in re.findall(r"\w+", text)
 
 
+_STEPS = re.compile(r"\.(?:filter|map|flatMap|slice|sort|toSorted|concat)\(.*", re.DOTALL)
+"""What is done with the items of a list before it is reduced."""
+
+
 def _reduced(facts: Facts) -> Iterator[Hit]:
     """Yield `xs.reduce((all, x) => [...all, x], [])`."""
     if facts.language not in JAVASCRIPT:
@@ -95,7 +99,8 @@ def _reduced(facts: Facts) -> Iterator[Hit]:
         if given is None or given.value.shape != "function":
             continue
         first = re.match(r"\(?\s*(\w+)", given.value.text)
-        if is_few(call.receiver_written):
+        over = _STEPS.sub("", call.receiver_written)
+        if is_few(over) or not is_data(over):
             continue
         if first and re.search(rf"[\[{{]\s*\.\.\.{first[1]}\s*,", given.value.text):
             yield Hit(call.span, f"{call.written}() copies all it has for every item", LIKELY)

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_given, is_key, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import (
+    is_data,
+    is_few,
+    is_given,
+    is_key,
+    is_over_data,
+    is_short_by_nature,
+)
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
@@ -102,7 +109,7 @@ def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
         return
     if scope is None or not around or any(name in loop.targets for loop in facts.loops_around(place)):
         return
-    if is_few(name) and "known" not in name.lower():
+    if (is_few(name) and "known" not in name.lower()) or is_short_by_nature(name):
         return
     long = _is_long(name, scope, around[0], facts)
     is_item = any(tested.strip("&* ") in loop.targets for loop in around)

@@ -9,7 +9,14 @@ from faultkit.code.facts import Facts, Loop
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_given, is_key, is_over_data
+from faultkit.code.rules.vocabulary.data_sizes import (
+    is_data,
+    is_few,
+    is_given,
+    is_key,
+    is_over_data,
+    is_short_by_nature,
+)
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
@@ -96,6 +103,8 @@ def _of_item(outer: Loop, facts: Facts) -> set[str]:
 def _may_be_long(loop: Loop, facts: Facts) -> bool:
     if not is_over_data(loop, facts) and not (is_given(loop, facts) and not is_few(loop.over)):
         return False
+    if is_short_by_nature(loop.over):
+        return False
     return not _is_of_loader(loop, facts)
 
 
@@ -134,6 +143,8 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
             continue
         by_key = facts.language != "kotlin" and _compares_keys(given.value.text)
         if not is_data(call.receiver_written) and not by_key:
+            continue
+        if is_short_by_nature(call.receiver_written):
             continue
         for loop in loops:
             if not is_over_data(loop, facts) and not (by_key and _may_be_long(loop, facts)):

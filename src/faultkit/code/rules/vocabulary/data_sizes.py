@@ -101,6 +101,18 @@ def is_few(over: str) -> bool:
     return _FEW.search(last_word(over)) is not None
 
 
+_OF_ONE = re.compile(
+    r"(segment|strateg(y|ie)|index|indice|idx|model|credential|route|endpoint|environment|scope|polic(y|ie)|plan|region|version"
+    r"|variant|tool|source|sort_?order|existing_?order|key_?part)(_?ids?|_?names?|s|es)?$",
+    re.IGNORECASE,
+)
+
+
+def is_short_by_nature(over: str) -> bool:
+    """Return whether a list holds parts of one thing, or things of which an installation has dozens."""
+    return _OF_ONE.search(last_word(over)) is not None
+
+
 def is_queue(name: str) -> bool:
     """Return whether the name of a list says that work waits in it."""
     return _QUEUE.search(last_word(name)) is not None
