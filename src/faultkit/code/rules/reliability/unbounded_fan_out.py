@@ -29,7 +29,7 @@ from faultkit.code.rules.vocabulary.concurrency_limits import (
 )
 from faultkit.code.rules.vocabulary.few_items import are_few, is_few, iterated
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
-from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -331,6 +331,16 @@ def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:
     return loop.over if len(around) < 2 or is_within(waits.span, around[-2].body) else ALL_PARTS
 
 
+def _only_queries(asks: RemoteCall, facts: Facts) -> bool:
+    """Return whether a call asks a database, and a function that it calls asks nothing else."""
+    if asks.kind != "database" or asks.through is None:
+        return asks.kind == "database"
+    scope = facts.named_function_of(asks.through)
+    return scope is None or all(
+        each.kind == "database" for each in remote_calls(facts) if is_within(each.call.span, scope.body)
+    )
+
+
 _WAITS = re.compile(r"\w+Async\b")
 _OF_ROWS = re.compile(r"\w*[rR]epository\.\w+Async\b|\bTo(?:List|Array)Async\b")
 """Queries, of which the pool of connections limits how many run at once (C#)."""
@@ -346,7 +356,7 @@ def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
         return any(_WAITS.search(_OF_ROWS.sub("", facts.text(span))) for span in spans)
     # The pool of connections limits how many queries of Node and Python run at once.
     pooled = facts.language in (*JAVASCRIPT, *PYTHON)
-    queries = {each.call for each in remote_calls(facts) if pooled and each.kind == "database"}
+    queries = {each.call for each in remote_calls(facts) if pooled and _only_queries(each, facts)}
     remote = {each.call for each in remote_calls(facts)} - queries
     inside = [call for span in spans for call in facts.within(facts.calls, span) if call not in queries]
     if any(call.name in _STARTED_PROGRAMS for call in inside):
