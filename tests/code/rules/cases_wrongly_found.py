@@ -173,7 +173,7 @@ CASES = [
     good("list-membership-in-loop", _PY, "def known(agent, names):\n    agent = agent.split('/')[0].lower()\n    for name in names:\n        if name in agent:\n            return True\n    return False"),
     bad("list-membership-in-loop", _PY, "def known(text, names):\n    words = text.split('/')\n    return [name for name in names if name in words]", 3),
     # Once in a loop is enough to say, and bytearrays grow in place.
-    bad("text-built-in-loop", _PY, "def f(rows):\n    out = ''\n    for row in rows:\n        out += row.a\n        out += row.b\n    return out", 4),
+    bad("text-built-in-loop", _PY, "def f(rows):\n    out = b''\n    for row in rows:\n        out += row.a\n        out += row.b\n    return out", 4),
     good("text-built-in-loop", _PY, "def f(rows):\n    out = bytearray(b'x')\n    for row in rows:\n        out += row.a + b'y'\n    return out"),
     # Only once: the loop ends with it.
     good("front-of-list-in-loop", _PY, "def f(state):\n    for each in state.rest:\n        if each == '--':\n            state.rest.insert(0, each)\n            return"),

@@ -29,18 +29,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
         around = facts.loops_around(each)
         if not any(is_over_data(loop, facts) for loop in around):
             continue
-        # CPython adds in place unless the text is shared; lines and words are too few to matter.
-        if facts.language == "python" and not any(_MANY.search(last_word(loop.over)) for loop in around):
+        # CPython adds to a text of a variable in place, but not to bytes or a member; lines and words are
+        # too few to matter.
+        if facts.language == "python" and (
+            ("." not in name and not _is_bytes(name, each, facts))
+            or not any(_MANY.search(last_word(loop.over)) for loop in around)
+        ):
             continue
         scope = facts.function_of(each)
         if _SHORT.search(name) or (scope is not None and _DESCRIBES.match(scope.short_name)):
             continue
         if (name, scope) not in reported and _is_text(name, each, facts):
             reported.add((name, scope))
-            # CPython can often add in place; the others never do.
             mild: Severity | None = "low" if facts.language == "python" else None
             sure = POSSIBLE if facts.language == "python" else LIKELY
             yield Hit(each.span, f"{name} is copied whole for every piece that is added", sure, mild)
+
+
+def _is_bytes(name: str, added: Assignment, facts: Facts) -> bool:
+    return any(
+        each.value is not None and each.value.text.startswith(('b"', "b'", "bytes("))
+        for each in facts.assignments_to(name, added)
+    )
 
 
 def _adds(each: Assignment, name: str) -> bool:
