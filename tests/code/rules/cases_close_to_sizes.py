@@ -467,4 +467,22 @@ CASES = [
         """,
         2,
     ),
+    # As many as there are keys; one owner has few of the others.
+    good(
+        "missing-limit",
+        "rust",
+        """
+        impl Person {
+            pub async fn read_blocks(pool: &mut DbPool<'_>, person_id: PersonId) -> LemmyResult<Vec<Person>> {
+                let conn = &mut get_conn(pool).await?;
+                person_actions::table
+                    .filter(person_actions::blocked_at.is_not_null())
+                    .filter(person_actions::person_id.eq(person_id))
+                    .order_by(person_actions::blocked_at)
+                    .load::<Person>(conn)
+                    .await
+            }
+        }
+        """,
+    ),
 ]

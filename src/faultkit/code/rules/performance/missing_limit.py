@@ -30,7 +30,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             told.add(call)
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
     for call in (*grown_lists(facts), *listed_by_repository(facts)):
-        if _is_one_model(call, facts) or _BY_KEYS.search(facts.text(call.span)):
+        text = facts.text(call.span)
+        if _is_one_model(call, facts) or _BY_KEYS.search(text) or _OF_FEW.search(text):
             continue
         if not any(is_within(call.span, each.span) or is_within(each.span, call.span) for each in told):
             told.add(call)
@@ -47,6 +48,8 @@ _BY_KEYS = re.compile(
     r"|\b\w*ids?:\s*[\w.]+\.map\(|\bid:\s*\w*ids\b|\.eq_any\(",
     re.IGNORECASE,
 )
+_OF_FEW = re.compile(r"block(?:ed|s)\b|blocked_|moderator|[tT]eam\.find|settings\b")
+"""Things of which one owner has few: those that it blocks, its moderators, its teams."""
 _MANY = re.compile(
     r"audit|event|logs?\b|histor|message|transaction|notification|entr(y|ies)|activit|reading|measurement|click|visit|order"
     r"|comment|invoice|payment",
