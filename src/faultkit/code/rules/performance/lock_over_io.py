@@ -12,7 +12,7 @@ from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.held_for_clients import is_written_elsewhere, written_to_clients
-from faultkit.code.rules.vocabulary.held_for_one import is_asked_before, loads_for_all
+from faultkit.code.rules.vocabulary.held_for_one import is_asked_before, loads_for_all, without_meant
 from faultkit.code.rules.vocabulary.held_otherwise import given_work, in_maps, in_serial_work, serial_runners
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, is_made_as_lock, lock_regions
@@ -88,6 +88,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for call, lock in awaited_in_short_locks(facts)
             if call not in told and not is_asked_before(lock, call, facts) and not _is_of_driver(call, facts)
         ]
+    held = without_meant(held, facts)
     http |= through_functions(http, facts) if held else set()
     for call, lock, is_shared in held:
         what = f"{call.written}() waits while {lock} is held"
@@ -183,8 +184,6 @@ def _of_each(facts: Facts) -> Iterator[Hit]:
 
 _OF_MEMBERS = re.compile(r"\b(?:self|this)\.\w|\b_[a-z]\w*")
 _OF_LINES = re.compile(r"(?i:sess|sock|conn|client|peer|subs|subscriber|emitter|viewer|member|listeners?)\w*")
-
-
 _OTHERS = re.compile(
     r"^(context|log|log/slog|errors|fmt|sync|time)\.|otel|trace|metric|[lL]og(ger)?\b|errgroup|semaphore|singleflight"
 )

@@ -108,6 +108,8 @@ def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[tuple[
                 continue
             if _is_of_another(check, insert, facts) or _is_of_same_id(check, insert, facts):
                 continue
+            if _is_in_memory(check, insert):
+                continue
             if _same_store(check, insert, facts) and _is_new(insert, facts):
                 what = f"another request may insert between {check.written}() and {insert.written}()"
                 counts = _is_limit(check, scope, facts)
@@ -205,6 +207,22 @@ def _is_of_same_id(check: Call, insert: Call, facts: Facts) -> bool:
     return (
         first is not None
         and re.search(rf"\b{re.escape(first.value.text)}\b", facts.text_with_values(insert)) is not None
+    )
+
+
+_STORES = re.compile(
+    r"context|db|repo|store|session|dao|unit|uow|manager|service|client|api|dal", re.IGNORECASE
+)
+
+
+def _is_in_memory(check: Call, insert: Call) -> bool:
+    """Return whether both are calls of a list or set of one object: `order.lines.Any()` and `.Add()`."""
+    return (
+        insert.method in ("add", "Add")
+        and not insert.is_awaited
+        and not check.is_awaited
+        and insert.receiver_written == check.receiver_written
+        and _STORES.search(insert.receiver_written) is None
     )
 
 

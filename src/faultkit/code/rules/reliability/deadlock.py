@@ -40,6 +40,8 @@ def _of_pools(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(inner)
         if scope is None or not _GETS.search(facts.text(Span(inner.span.start, scope.body.end))):
             continue
+        if any(inner.receiver_written in each.assigned for each in facts.own(facts.calls, scope)):
+            continue  # Each run of the function has a pool of its own.
         name = re.compile(rf"(^|[\s.:(>]){re.escape(scope.short_name)}(\(|$)")
         for outer in given:
             if outer.receiver_written != inner.receiver_written or facts.named_function_of(outer) is scope:

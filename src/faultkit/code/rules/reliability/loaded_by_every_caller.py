@@ -392,11 +392,16 @@ def _takes_context(call: Call) -> bool:
     return bool(call.positional) and re.fullmatch(r"\w*[cC]tx", call.positional[0].value.text) is not None
 
 
+_EXCLUSIVE = re.compile(r"\(\s*&(?:'\w+\s+)?mut\s+self\b")
+
+
 def _is_guarded(scope: Scope, facts: Facts, load: Call | None = None) -> bool:
     """Return whether a function makes other callers wait, or one of them load for all.
 
     A lock that is given back before the load does neither (Go, Java, Python)."""
     text = facts.text(scope.span)
+    if facts.language == "rust" and _EXCLUSIVE.search(facts.text(scope.head)):
+        return True  # One caller at a time can have it.
     if load is not None and any(each.method in _SHARE for each in facts.calls_around(load)):
         return True
     if load is not None and facts.language in ("go", "java", "python"):

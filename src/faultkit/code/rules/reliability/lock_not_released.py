@@ -102,9 +102,12 @@ def _by_inverse(facts: Facts) -> Iterator[Hit]:
             yield Hit(Span(call.span.start, ends[0].span.end), what, LIKELY)
 
 
+_CHAIN = re.compile(r"(?:\s*\.await|\s*\.\w+\([^()]*\)|\s*\?)*\s*;")
+
+
 def _end_of_statement(begin: int, facts: Facts) -> int:
     """Return the offset behind what belongs to the call itself: `.await?;` of Rust."""
-    found = re.match(r"\s*(?:\.await)?\s*(?:\.\w+\([^()]*\))*\s*\??\s*;", facts.text(Span(begin, begin + 80)))
+    found = _CHAIN.match(facts.text(Span(begin, begin + 120)))
     return begin if found is None else begin + len(found[0].encode())
 
 

@@ -56,7 +56,7 @@ def _intervals(facts: Facts) -> Iterator[Hit]:
         work = _work(scope, facts)
         if work is None or _is_guarded(call.span, facts) or _is_guarded(work.span, facts):
             continue
-        if place == 0 and _ends_in_time(call, work, facts):
+        if place == 0 and (_is_seldom(call, facts) or _ends_in_time(call, work, facts)):
             continue
         what = f"{call.written}() starts the next run even if the last one is not finished"
         yield Hit(call.span, what, LIKELY)
@@ -84,6 +84,19 @@ def _ends_in_time(timer: Call, work: Scope, facts: Facts) -> bool:
     longest = [_value_of(each, timer, facts) for each in limits]
     is_known = len(longest) >= len(sent) and min(longest) > 0
     return is_known and sum(longest) < _value_of(period.value.text, timer, facts)
+
+
+_SELDOM = re.compile(r"(?i)\b(?:hours?|days?|weeks?)(?:\.ms|_ms|Ms|InMs|ToMs)?\b|_HOURS?\b|_DAYS?\b")
+_HOUR_MS = 3_600_000
+
+
+def _is_seldom(timer: Call, facts: Facts) -> bool:
+    """Return whether a timer has a period of an hour or more, which hardly a run exceeds."""
+    period = timer.argument(place=1)
+    if period is None:
+        return False
+    text = period.value.text
+    return _value_of(text, timer, facts) >= _HOUR_MS or _SELDOM.search(text) is not None
 
 
 def _value_of(text: str, place: Call, facts: Facts) -> int:

@@ -38,7 +38,7 @@ SAFE = re.compile(
 )
 _OF_COLLECTIONS = re.compile(
     r"(remove|add|poll|peek|offer|take|pop|push|contains|iterator|stream|entrySet|keySet|values|hasNext|next|forEach"
-    r"|setPoolSize|schedule|submit)\w*$"
+    r"|setPoolSize|schedule|submit|subscribe|doOn[A-Z]|onError[A-Z])\w*$"
 )
 
 
@@ -256,7 +256,7 @@ def failing_call(body: Span, facts: Facts, levels: int = 2) -> Call | None:
             continue
         if call not in remote and is_harmless(call):
             continue
-        if _is_caught(call, body, facts):
+        if _is_caught(call, body, facts) or _is_subscribed(call, facts):
             continue
         own = [
             each for each in facts.functions_named(call.method) if call.receiver in ("", "self", each.owner)
@@ -270,6 +270,14 @@ def failing_call(body: Span, facts: Facts, levels: int = 2) -> Call | None:
         if call in remote or ((call.is_awaited or is_blocking) and call.receiver_written):
             return call
     return None
+
+
+def _is_subscribed(call: Call, facts: Facts) -> bool:
+    """Return whether errors of a chain go to its subscriber: `jobs.process().doOnError(…).subscribe()`."""
+    return any(
+        each.span.start == call.span.start and is_within(call.span, each.span)
+        for each in facts.calls_of_method("subscribe")
+    )
 
 
 def is_harmless(call: Call) -> bool:

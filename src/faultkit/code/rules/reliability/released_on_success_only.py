@@ -378,7 +378,12 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts, is_known
             continue  # The `if err != nil` of the call itself: nothing was taken.
         if _is_about_error(step, call, check, facts):
             continue
-        if not any(block is not None and is_within(each.span, block.body) for each in ends):
+        around = [each.body for each in handlers if is_within(step.span, each.body)]
+        if not any(
+            is_within(each.span, body) and not facts.are_exclusive(each, step)
+            for each in ends
+            for body in around
+        ):
             return True
     return False
 

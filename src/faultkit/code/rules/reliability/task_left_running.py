@@ -47,6 +47,8 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         name = call.assigned[0]
         if not name.isidentifier() or _is_whole_program(scope) or not _is_endless(call, facts):
             continue
+        if name in facts.globals_in(scope):
+            continue  # Another function ends it.
         uses = [
             each
             for each in re.finditer(rf"(?<![\w.]){re.escape(name)}\b", facts.text(scope.body))

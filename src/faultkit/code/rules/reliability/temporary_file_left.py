@@ -102,7 +102,7 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
     held = names[-1] if names else ""
     names += _other_names(names, text)
     word = rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})\b"
-    if not names or _KEPT.search(text) or _is_passed_on(word, text):
+    if not names or _KEPT.search(text) or _is_passed_on(word, text) or _is_returned_in(word, after, facts):
         return
     removals = [each for each in facts.within(facts.calls, after) if _REMOVES.fullmatch(each.method)]
     what = f"the temporary file in {held}"
@@ -144,6 +144,17 @@ def _is_passed_on(word: str, text: str) -> bool:
         rf"\(\s*[^\n()]*{word}|\b(resolve|callback|cb)\([^\n]*{word}|[:=]\s*&?{word}(\.Name\(\))?\s*[,}}]",
         text,
     ) is not None
+
+
+_MADE_VALUE = re.compile(r"(?:new\s+|&)?_?[A-Z]\w*\s*[({]")
+
+
+def _is_returned_in(word: str, after: Span, facts: Facts) -> bool:
+    """Return whether the path is a part of what the function returns: `return Paths(a=f(folder))`."""
+    return any(
+        step.kind == "return" and _MADE_VALUE.match(step.text) and re.search(word, step.text)
+        for step in facts.within(facts.steps, after)
+    )
 
 
 def _runs_anyway(call: Call, scope: Scope, facts: Facts) -> bool:

@@ -30,7 +30,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     by_scope: dict[Scope, list[SqlCall]] = {}
     for sql in (*sql_calls(facts), *_prepared(facts)):
         scope = facts.named_function_of(sql.call) or facts.function_of(sql.call)
-        if sql.is_write and scope is not None:
+        if sql.is_write and scope is not None and not _keeps_failure(sql, facts):
             by_scope.setdefault(scope, []).append(sql)
     yield from (Hit(span, what, LIKELY) for span, what in void_transactions(facts))
     yield from _through_helpers(by_scope, facts)
@@ -60,11 +60,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(second.span, what, confidence)
 
 
+_SAYS_FAILED = re.compile(r"\b\w*(?:error|fail)\w*\s*=|=\s*'(?:failed|error)", re.IGNORECASE)
+
+
+def _keeps_failure(sql: SqlCall, facts: Facts) -> bool:
+    """Return whether a handler writes down that the work failed, which the rest of it must not undo."""
+    return bool(facts.handlers_around(sql.call)) and _SAYS_FAILED.search(sql.sql) is not None
+
+
+_EXECUTORS = re.compile(r"(?:DBTX|Tx|Execer|Executor|Querier|Queryer|ExtContext|\wConnection|Preparer\w*)$")
+"""Types of parameters that a transaction can be as well as a connection."""
+
+
 def _is_called_in_transaction(scope: Scope, writes: list[SqlCall], facts: Facts) -> bool:
     """Return whether a caller has a transaction: around the call, or on the connection that it gives."""
     open_ = tuple(transactions(facts))
     names = {each.name for each in scope.parameters}
     given = all(sql.call.receiver_written.partition(".")[0] in names for sql in writes)
+    types = {each.name: each.type for each in scope.parameters}
+    if all(_EXECUTORS.search(types.get(sql.call.receiver_written, "")) for sql in writes):
+        return True
     for call in facts.callers_of(scope):
         caller = facts.named_function_of(call)
         if any(is_within(call.span, one.span) for one in open_):
@@ -75,19 +90,34 @@ def _is_called_in_transaction(scope: Scope, writes: list[SqlCall], facts: Facts)
 
 
 _UPDATED = re.compile(r"\s*update\s+([\w.\"`]+)", re.IGNORECASE)
+_INSERTED = re.compile(r"\s*insert\s+into\s+([\w.\"`]+)", re.IGNORECASE)
+_ENDED = re.compile(
+    r"\bset\s+(?:\w+\s*=\s*[^,]+,\s*)?(?:success|finished\w*|completed\w*|done|ended\w*)\s*=", re.IGNORECASE
+)
 _WORDS = re.compile(r"[A-Za-z_][\w.]*")
 
 
 def _is_same_row(first: SqlCall, second: SqlCall) -> bool:
     """Return whether two updates set one row before and after the work: each must be seen by itself."""
     one, other = _UPDATED.match(first.sql), _UPDATED.match(second.sql)
+    made = _INSERTED.match(first.sql)
+    if made is not None and other is not None and made[1].lower() == other[1].lower():
+        return _ENDED.search(second.sql) is not None
     if one is None or other is None or one[1].lower() != other[1].lower():
         return False
     mine, others = (
-        {word for each in sql.call.positional[1:] for word in _WORDS.findall(each.value.text)}
-        for sql in (first, second)
+        {word for text in _bound(sql) for word in _WORDS.findall(text)} for sql in (first, second)
     )
     return bool(others) and others <= mine
+
+
+def _bound(sql: SqlCall) -> Iterator[str]:
+    """Yield the values of a statement: those behind its text, or those of `.bind(…)` in Rust."""
+    yield from (each.value.text for each in sql.call.positional[1:])
+    before = sql.call.origin
+    while before is not None and before.method == "bind":
+        yield from (each.value.text for each in before.positional)
+        before = before.origin
 
 
 def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iterator[Hit]:
@@ -236,8 +266,12 @@ def _of_orm(facts: Facts) -> Iterator[Hit]:
             continue
         if any(re.search(r"\b(tx|trx|manager|em|entityManager)\b", each.name) for each in scope.parameters):
             continue
+        if _SEEDS.search(scope.name):
+            continue
         for first, second in combinations(sorted(writes, key=lambda each: each.span), 2):
             if facts.are_exclusive(first, second) or _is_apart(first, second, facts):
+                continue
+            if _is_of_others(first, second, facts) or _is_of_another_form(first, second, facts):
                 continue
             what = f"{second.written}() may fail after {first.written}() has been done"
             yield Hit(second.span, what, LIKELY)
@@ -270,12 +304,46 @@ def _asks_between(first: Call, second: Call, facts: Facts) -> bool:
     return any(is_within(each.span, between) for each in asked)
 
 
+_SEEDS = re.compile(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)")
+"""Functions that fill a new database, and run again until it is full."""
+_NEXT = frozenset(
+    ("then", "catch", "finally", "andThen", "flatMap", "thenCompose", "and_then", "ContinueWith")
+)
+
+
+def _is_of_others(first: Call, second: Call, facts: Facts) -> bool:
+    """Return whether two calls stand in functions side by side, such as handlers of two routes."""
+    mine, others = ([*facts.functions_around(each)] for each in (first, second))
+    if mine[-1] in others or others[-1] in mine:
+        return False
+    return not any(each.method in _NEXT for each in (*facts.calls_around(first), *facts.calls_around(second)))
+
+
+_OF_FORM = re.compile(r"\bin\s+(?:self\.)?request\.(?:POST|form|data|GET)\b|\b(?:action|intent)\b\W*===?")
+
+
+def _is_of_another_form(first: Call, second: Call, facts: Facts) -> bool:
+    """Return whether two writes belong to different forms of a page: `if "rename" in request.POST`."""
+    asked = [
+        step
+        for scope in (facts.named_function_of(first),)
+        if scope is not None
+        for step in facts.within(facts.steps, scope.body)
+        if step.kind == "branch" and _OF_FORM.search(step.text)
+    ]
+    mine, others = ({each for each in asked if is_within(call.span, each.span)} for call in (first, second))
+    return bool(mine - others) and bool(others - mine)
+
+
 def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
     """Return whether another service is asked between two writes, so that no transaction can hold both, or
     one thing is written twice: its state before and after the work."""
     if _asks_between(first, second, facts):
         return True
-    if facts.language == "csharp" or first.method == "commit":
+    if facts.language == "csharp":
+        between = Span(first.span.end, second.span.start)
+        return first.method == second.method and not _changes_in(between, facts)
+    if first.method == "commit":
         return False
     same = first.receiver_written == second.receiver_written and first.method == second.method
     if not same:
@@ -283,6 +351,13 @@ def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
     one, other = (each.argument(place=0) for each in (first, second))
     named = one is None or other is None or one.value.text == other.value.text
     return named or facts.loops_around(first) != facts.loops_around(second)
+
+
+def _changes_in(span: Span, facts: Facts) -> bool:
+    """Return whether a span changes anything that the next commit would write."""
+    return any(facts.within(facts.assignments, span)) or any(
+        not is_logging(call) for call in facts.within(facts.calls, span)
+    )
 
 
 def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:

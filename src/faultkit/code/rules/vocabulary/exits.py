@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
+from faultkit.code.facts.nesting import Place
 from faultkit.code.languages.syntax import Span
 
 
@@ -139,8 +140,8 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
     if step is not None and not _is_missing(begin, step, facts):
         return "the function returns earlier" if step.kind == "return" else "the function throws"
     if facts.language == "rust":
-        found = _PASSED_ON.search(facts.text(Span(begin, min(limit, min(end.span.start for end in behind)))))
-        return "" if found is None else "something before it fails"
+        before = Span(begin, min(limit, min(end.span.start for end in behind)))
+        return "something before it fails" if _passes_on(before, scope, facts) else ""
     for call in facts.within(facts.calls, Span(begin, limit)):
         if (
             facts.function_of(call) is not scope
@@ -157,10 +158,22 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
         if (
             may_fail
             and not is_survived(call, facts)
+            and not facts.are_exclusive(Place(Span(begin, begin + 1)), call)
             and not any(_is_done(end, call, facts) for end in behind)
         ):
             return f"{call.written}() fails"
     return ""
+
+
+def _passes_on(span: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether a `?` in a span leaves the function itself, and not a closure or `async` block in it."""
+    start = span.start
+    for inner in facts.scopes:
+        if inner.outer is scope and start <= inner.span.start < span.end:
+            if _PASSED_ON.search(facts.text(Span(start, inner.span.start))):
+                return True
+            start = inner.span.end
+    return start < span.end and _PASSED_ON.search(facts.text(Span(start, span.end))) is not None
 
 
 def _is_given(call: Call, facts: Facts) -> bool:

@@ -11,6 +11,7 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _EARLY = re.compile(r"\breturn\b")
 _MEMBER = re.compile(r"(?:\b(?:self|this)\.|\b_)?\b[A-Za-z_]\w*")
@@ -100,3 +101,37 @@ def loads_for_all(call: Call, facts: Facts) -> bool:
         if holder is not scope or each.span.end >= call.span.end
         for target in each.targets
     )
+
+
+_READS = NamePattern(
+    r"^_?(Get|List|Find|Load|All|Count|Exists|Query|Select|Any|First|Single)([A-Z_]\w*)?$", re.I
+)
+_WRITES = NamePattern(
+    r"^_?(Upsert|Update|Insert|Create|Save|Delete|Add|Put|Replace|Remove|Store|Set)([A-Z_]\w*)?$", re.I
+)
+_START = NamePattern(r"^_?(startup|start_?up_?check|on_?start_?up|init|initiali[sz]e|setup)$", re.I)
+
+
+def without_meant(held: list[tuple[Call, str, bool]], facts: Facts) -> list[tuple[Call, str, bool]]:
+    """Return calls with the locks around them, without those for which the lock is meant."""
+    return [
+        each
+        for each in held
+        if not _is_at_start(each[0], facts) and not _is_one_change(each[0], each[1], held, facts)
+    ]
+
+
+def _is_at_start(call: Call, facts: Facts) -> bool:
+    """Return whether a function runs when the program starts, before others need the lock."""
+    scope = facts.named_function_of(call)
+    return scope is not None and _START.match(scope.short_name) is not None
+
+
+def _is_one_change(call: Call, lock: str, held: list[tuple[Call, str, bool]], facts: Facts) -> bool:
+    """Return whether the lock keeps a read and a write of a store together, so that no change is lost."""
+    scope = facts.named_function_of(call)
+    names = [
+        each.method for each, other, _ in held if other == lock and facts.named_function_of(each) is scope
+    ]
+    is_part = _READS.match(call.method) or _WRITES.match(call.method)
+    return bool(is_part and any(map(_READS.match, names)) and any(map(_WRITES.match, names)))

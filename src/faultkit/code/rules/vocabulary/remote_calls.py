@@ -256,7 +256,10 @@ _SEARCH = NamePattern(r"(^|[._])(es|\w*elastic\w*|opensearch)$", re.IGNORECASE)
 _SPRING = NamePattern(
     r"WebClient\..*\.block$|RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$"
 )
-_REDIS = NamePattern(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
+_REDIS = NamePattern(
+    r"(^|[._])\w*redis(?!\w*(times?|locks?|keys?|config|settings|options|url|host|port|prefix|count|expiry|ttl)$)\w*$",
+    re.IGNORECASE,
+)
 _REDIS_TYPES = NamePattern(
     r"(async_)?redis\.|ioredis|aioredis|github\.com/(redis/)?go-redis/|(redis\.clients\.)?[jJ]edis\b"
 )

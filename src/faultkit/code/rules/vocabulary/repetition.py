@@ -21,6 +21,10 @@ from faultkit.code.rules.vocabulary.retrying_clients import NAMES_OF_CLIENTS
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WORD = NamePattern(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
+_OPERATORS = NamePattern(
+    r"^(flatMap\w*|map|filter|then\w*|doOn\w*|onError\w*|switchIfEmpty|concatMap\w*|subscribe|handle|catch\w*|finally)$"
+)
+"""Steps of a chain behind its `retryWhen`, which repeats what comes before it."""
 _ON_CLIENT = ("transport", "retry", "retries", "retry_options", "adapter")
 _RETRY_PACKAGE = ("retry.retry", "retry.api.retry")
 """Without arguments, it tries again at once and for ever."""
@@ -135,7 +139,7 @@ def _of_decorator(scope: Scope, call: Call) -> Retry | None:
 
 def _of_helper(call: Call, facts: Facts) -> Retry | None:
     """Find `pRetry(() => …)`, `retry.Do(func() …)`: a call that is given what to try."""
-    if call.is_decorator or not _WORD.search(call.written):
+    if call.is_decorator or not _WORD.search(call.written) or _OPERATORS.match(call.method):
         return None
     if facts.language == "rust" and call.method == "retry":
         # backon: `operation.retry(policy)` with a closure, or `(|| …).retry(policy)`.

@@ -10,14 +10,18 @@ from faultkit.code.facts import Call, Facts, Loop, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.changed_values import (
+    COUNTED,
+    ROUND,
+    changed_in,
+    is_given,
+    made_of,
+    moved_in,
+)
 from faultkit.code.rules.vocabulary.go_retries import go_retries
 from faultkit.code.rules.vocabulary.http_requests import library_of
-from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep, waits_in
+from faultkit.code.rules.vocabulary.waits import LEAVES_SELECT, is_constant, select_with_wait, waits_in
 
-_COUNTED = re.compile(
-    r"retr|attempt|backoff|delay|range|tries|trial|deadline|monotonic|max|left|<", re.IGNORECASE
-)
-"""Words in the head of a loop that retries, in contrast to one that iterates over work."""
 _FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
 _SIZE = re.compile(r"\.length\b|\.size\b|\blen\(")
 _NUMBERED = re.compile(r"attempt|retr|tr(y|ies)|round|^_", re.IGNORECASE)
@@ -31,13 +35,16 @@ _READS = re.compile(
     r"|[uU]nwrap"
 )
 """Calls that read the next part of a stream, a queue or a keyboard."""
-_CONFLICTS = re.compile(r"(Watch|Conflict|Duplicate\w*|Concurrent\w*|Interrupted\w*)(Error|Exception)$")
+_CONFLICTS = re.compile(
+    r"(Watch|Conflict|Duplicate\w*|Concurren\w*|Interrupted\w*|Integrity|Unique\w*)(Error|Exception)$"
+)
+_OF_KIND = re.compile(r"!\s*\(\s*\w+ instanceof ([\w.]+)\s*\)\s*(?:\|\||\))")
+"""`if (!(error instanceof UniqueConstraintError)) throw error`: all others are thrown."""
 _ANY_CONFLICTS = re.compile(rf"{_CONFLICTS.pattern}|(Stale|Optimistic)\w*(Error|Exception)$")
 """Errors of two that did the same at once: the next try is expected to work."""
 _DECIDES = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _RETRYABLE = re.compile(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
 """A question about an error alone, which does not count the tries."""
-_ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
 _NO_FAILURES = frozenset(
     ("BlockingIOError", "EOFError", "IndexError", "InterruptedError", "KeyError", "KeyboardInterrupt",
      "SSLWantReadError", "SSLWantWriteError", "StopIteration", "TypeError", "UnicodeDecodeError",
@@ -95,10 +102,10 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     if again is None:
         return None
     stoppable = loop.kind == "while" and _UNTIL_STOPPED.search(loop.over) is not None
-    is_counted = stoppable or _COUNTED.search(loop.over) is not None
+    is_counted = stoppable or COUNTED.search(loop.over) is not None
     if loop.kind in ("each", "while") and not is_counted and not _flag(loop):
         return None
-    if loop.kind in ("count", "while") and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
+    if loop.kind in ("count", "while") and _SIZE.search(loop.over) and not ROUND.search(loop.over):
         return None
     if facts.language == "rust" and re.search(r"let Some\(\w+\) = \w+\.next\(\)", facts.text(loop.body)):
         return None  # Each round has an item of its own.
@@ -107,7 +114,9 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
         return Retry("loop", head, again, None, loop, None, None, None)
     waits = waits_in(loop, facts)
     longer = not waits or not all(map(is_constant, waits))
-    pauses = bool(waits) or (facts.language == "go" and "<-" in facts.text(loop.body))
+    selected = select_with_wait(loop, facts) if facts.language == "rust" else ""
+    stoppable = stoppable or LEAVES_SELECT.search(selected) is not None
+    pauses = bool(waits or selected) or (facts.language == "go" and "<-" in facts.text(loop.body))
     # What goes on until the program stops may try for ever, as long as it waits.
     limited = None if stoppable and pauses else _is_limited(loop, facts)
     return Retry("loop", head, again, None, loop, pauses, longer or stoppable, limited)
@@ -158,6 +167,7 @@ def _while_it_fails(loop: Loop, facts: Facts) -> Retry | None:
     waits = waits_in(loop, facts)
     selected = not waits and re.search(r"\bsleep(?:_until)?\(\w+\)\s*=>", facts.text(loop.body)) is not None
     leaves = any(step.kind in ("return", "break") for step in facts.within(facts.steps, loop.body))
+    leaves = leaves or LEAVES_SELECT.search(select_with_wait(loop, facts)) is not None
     longer = not waits or not all(map(is_constant, waits))
     return Retry("loop", loop.head, loop.head, None, loop, bool(waits) or selected, longer, leaves)
 
@@ -277,12 +287,12 @@ def _ends_loop(arm: Arm, facts: Facts) -> bool:
 
 def _tries_each_item(loop: Loop, each: Try, facts: Facts) -> bool:
     """Return whether each round tries another item: that is a search, not a retry."""
-    items = [name for name in loop.targets if not _ROUND.search(name)]
+    items = [name for name in loop.targets if not ROUND.search(name)]
     before = Span(loop.body.start, each.body.end)
     if any(facts.mentions(name, before) for name in items):
         return True
     counter = _counter(loop, facts)
-    return bool(counter) and not _NUMBERED.search(counter) and _is_given(counter, before, facts)
+    return bool(counter) and not _NUMBERED.search(counter) and is_given(counter, before, facts)
 
 
 def _counter(loop: Loop, facts: Facts) -> str:
@@ -295,17 +305,6 @@ def _counter(loop: Loop, facts: Facts) -> str:
     return "" if found is None else found[1]
 
 
-def _is_given(name: str, span: Span, facts: Facts) -> bool:
-    """Return whether a call in the span has a variable as an argument, or is made on it."""
-    word = re.compile(rf"(?<![\w.]){re.escape(name)}\b(?!\s*\*\*)")
-    return any(
-        call.written.partition(".")[0] == name
-        or any(word.search(argument.value.text) for argument in call.arguments)
-        for call in facts.within(facts.calls, span)
-        if not is_logging(call) and not is_sleep(call)
-    )
-
-
 def _tries_another(loop: Loop, each: Try, facts: Facts) -> bool:
     """Return whether the next round tries something else, as after `path = path.parent`."""
     if any(
@@ -314,18 +313,10 @@ def _tries_another(loop: Loop, each: Try, facts: Facts) -> bool:
     ):
         return True
     after = Span(each.body.end, loop.body.end)
-    return any(facts.mentions(name, each.body) for name in _changed(after, facts))
-
-
-def _changed(span: Span, facts: Facts) -> set[str]:
-    """Return the variables that get another value in a span, without counters and waits."""
-    return {
-        name.partition("[")[0]
-        for assigned in facts.within(facts.assignments, span)
-        if assigned.operator == "=" and not assigned.targets[0].startswith("self.")
-        for name in assigned.targets
-        if name.partition("[")[0].isidentifier() and not _COUNTED.search(name) and not _ROUND.search(name)
-    }
+    if any(facts.mentions(name, each.body) for name in changed_in(after, facts)):
+        return True
+    moved = made_of(moved_in(after, facts), Span(loop.body.start, each.body.end), facts)
+    return any(is_given(name, each.body, facts) for name in moved)
 
 
 def _is_answer(each: Try) -> bool:
@@ -351,6 +342,8 @@ def _continues_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
     ):
         return False
     if handler.types and not any(map(_is_failure, handler.types)):
+        return False
+    if (asked := _OF_KIND.search(facts.text(handler.body))) is not None and conflicts.search(asked[1]):
         return False
     inside = list(facts.within(facts.calls, handler.body))
     if handler.uses_error and len(inside) == 1 and _CONVERTS.search(inside[0].method):
@@ -428,7 +421,7 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
         for step in facts.within(facts.steps, loop.body)
         if step.kind == "branch" and facts.syntax.source.startswith(b"select", step.span.start)
     ]
-    changed = _changed(loop.body, facts)
+    changed = changed_in(loop.body, facts)
     if any(
         _READS.search(call.method) and call.method != "get" and _is_directly_in(loop, facts, call.span)
         for call in facts.within(facts.calls, loop.body)
@@ -443,9 +436,17 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
         and facts.function_of(call) is scope
         and _is_directly_in(loop, facts, call.span)
         and not any(is_within(call.span, each) for each in selects)
-        and not (counter and not _NUMBERED.search(counter) and _is_given(counter, call.span, facts))
-        and not any(_is_given(name, call.span, facts) for name in changed - {*call.assigned})
+        and not (counter and not _NUMBERED.search(counter) and is_given(counter, call.span, facts))
+        and not any(is_given(name, call.span, facts) for name in changed - {*call.assigned})
+        and not _goes_on(call, loop, facts)
     ]
+
+
+def _goes_on(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether the next round gives a call something else, as after `folder = filepath.Dir(folder)`."""
+    carried = changed_in(Span(call.span.end, loop.body.end), facts)
+    made = made_of(carried, Span(loop.body.start, call.span.start), facts)
+    return any(is_given(name, call.span, facts) for name in made - {*call.assigned})
 
 
 def _ends_with_context(loop: Loop, facts: Facts) -> bool:

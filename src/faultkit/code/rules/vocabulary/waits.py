@@ -75,6 +75,19 @@ def waits_in(loop: Loop, facts: Facts) -> tuple[Call, ...]:
     return tuple(call for call in facts.within(facts.calls, loop.body) if is_sleep(call))
 
 
+_SELECT = re.compile(
+    r"\bselect!\s*\{(?P<arms>[^;]*?\b(?:sleep(?:_until)?|tick|delay)\((?:[^()]|\([^()]*\))*\)\s*=>.*?)\n\s*\}\s*\n",
+    re.DOTALL,
+)
+LEAVES_SELECT = re.compile(r"=>\s*(?:\{[^{}]*?)?\b(?:return|break)\b")
+
+
+def select_with_wait(loop: Loop, facts: Facts) -> str:
+    """Return the arms of a `select!` of which one waits for a time, whose calls are no facts; or nothing."""
+    found = _SELECT.search(facts.text(loop.body))
+    return "" if found is None else found["arms"]
+
+
 def is_constant(call: Call) -> bool:
     """Return whether it waits the same time in every call."""
     text = " ".join(each.value.text for each in call.positional)

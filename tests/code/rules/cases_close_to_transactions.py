@@ -1,0 +1,158 @@
+"""Code that is close to lost updates and half-done changes, and is right."""
+
+# ruff: noqa: E101, E501  (snippets)
+
+from __future__ import annotations
+
+from tests.code.rules.cases import good
+
+_CHECKED_THEN_INSERTED = "checked-then-inserted"
+_LOADED_BY_EVERY_CALLER = "loaded-by-every-caller"
+_WRITES_WITHOUT_TRANSACTION = "writes-without-transaction"
+
+CASES = [
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "csharp",
+        """
+        using Microsoft.EntityFrameworkCore;
+
+        public static class HooksApi {
+            public static void Map(RouteGroupBuilder api) {
+                api.MapPost("/", async (HooksContext context, Hook hook) => {
+                    context.Add(hook);
+                    await context.SaveChangesAsync();
+                });
+                api.MapDelete("/{id:int}", async (HooksContext context, int id) => {
+                    context.Remove(await context.Hooks.SingleAsync(h => h.Id == id));
+                    await context.SaveChangesAsync();
+                });
+            }
+        }
+        """,
+    ),
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "csharp",
+        """
+        using Microsoft.EntityFrameworkCore;
+
+        public class CardTypes {
+            public async Task FillAsync(OrderingContext context) {
+                if (!context.CardTypes.Any()) {
+                    context.CardTypes.AddRange(Known());
+                    await context.SaveChangesAsync();
+                }
+                await context.SaveChangesAsync();
+            }
+        }
+        """,
+    ),
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "csharp",
+        """
+        using Microsoft.EntityFrameworkCore;
+
+        public class CatalogSeed {
+            public async Task SeedAsync(CatalogContext context) {
+                context.Brands.RemoveRange(context.Brands);
+                await context.Brands.AddRangeAsync(Brands());
+                await context.SaveChangesAsync();
+                await context.Items.AddRangeAsync(Items());
+                await context.SaveChangesAsync();
+            }
+        }
+        """,
+    ),
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "python",
+        """
+        from django.db import models
+
+        def profile(request):
+            if request.method == "POST" and "leave" in request.POST:
+                Member.objects.filter(user=request.user).delete()
+            if request.method == "POST" and "tz" in request.POST:
+                profile = request.user.profile
+                profile.tz = request.POST["tz"]
+                profile.save()
+            return render(request, "profile.html")
+        """,
+    ),
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "go",
+        """
+        package x
+        import "context"
+
+        func (p *Provider) truncate(ctx context.Context, conn SQLXConnection, table string) (err error) {
+        	if _, err = conn.ExecContext(ctx, "DELETE FROM users"); err != nil {
+        		return err
+        	}
+        	if _, err = conn.ExecContext(ctx, "DELETE FROM sqlite_sequence WHERE name = ?", table); err != nil {
+        		return err
+        	}
+        	return nil
+        }
+        """,
+    ),
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "rust",
+        """
+        async fn apply(pool: &PgPool, migration: &Migration) -> Result<(), sqlx::Error> {
+            sqlx::query("INSERT INTO migrations (id) VALUES ($1)").bind(migration.id).execute(pool).await?;
+            if let Err(error) = run_all(migration).await {
+                let _ = sqlx::query("UPDATE migrations SET last_error = $1 WHERE id = $2")
+                    .bind(error.to_string())
+                    .bind(migration.id)
+                    .execute(pool)
+                    .await;
+                return Err(error);
+            }
+            sqlx::query("UPDATE migrations SET success = TRUE, finished_at = now() WHERE id = $1")
+                .bind(migration.id)
+                .execute(pool)
+                .await?;
+            Ok(())
+        }
+        """,
+    ),
+    good(
+        _CHECKED_THEN_INSERTED,
+        "csharp",
+        """
+        public class Order {
+            private readonly List<OrderItem> _orderItems = new();
+
+            public void AddItem(int productId, decimal price, int units) {
+                var existing = _orderItems.SingleOrDefault(o => o.ProductId == productId);
+                if (existing != null) {
+                    existing.AddUnits(units);
+                } else {
+                    _orderItems.Add(new OrderItem(productId, price, units));
+                }
+            }
+        }
+        """,
+    ),
+    good(
+        _LOADED_BY_EVERY_CALLER,
+        "rust",
+        """
+        impl Inboxes {
+            pub async fn update(&mut self) -> Result<(), Error> {
+                if (Utc::now() - self.last_fetch) > *RECHECK_DELAY {
+                    let (found, time) = self.get_communities(self.last_fetch).await?;
+                    self.communities.extend(found);
+                    self.last_fetch = time;
+                }
+                Ok(())
+            }
+        }
+        """,
+    ),
+]
