@@ -151,6 +151,12 @@ CASES = [
         		}
         		return fmt.Errorf("setting the key: %w", err)
         	}
+        	if err = p.truncate(tx, "codes"); err != nil {
+        		if rollbackErr := tx.Rollback(); rollbackErr != nil {
+        			return fmt.Errorf("rolling back: %w", rollbackErr)
+        		}
+        		return fmt.Errorf("truncating: %w", err)
+        	}
         	if err = tx.Commit(); err != nil {
         		return err
         	}
@@ -317,6 +323,93 @@ CASES = [
                 cert=write_pem(directory, "cert.pem", cert),
                 key=write_pem(directory, "key.pem", key),
             )
+        """,
+    ),
+    good(
+        _RETRY_WITHOUT_BACKOFF,
+        "go",
+        """
+        package x
+        import "time"
+
+        func (p *Provider) StartupCheck() (err error) {
+        	for i := 0; i < 19; i++ {
+        		if err = p.db.Ping(); err == nil {
+        			break
+        		}
+        		time.Sleep(500 * time.Millisecond)
+        	}
+        	return err
+        }
+        """,
+    ),
+    good(
+        _RETRY_WITHOUT_BACKOFF,
+        "python",
+        """
+        import time
+
+        class Mailer:
+            MAX_TRIES = 3
+
+            def run(self):
+                for attempt in range(self.MAX_TRIES):
+                    try:
+                        return self.message.send()
+                    except SMTPServerTimeout:
+                        if attempt + 1 == self.MAX_TRIES:
+                            raise
+                        time.sleep(1)
+        """,
+    ),
+    good(
+        _LOCK_HELD_OVER_IO,
+        "csharp",
+        """
+        public class ConfigService {
+            private readonly IConfigRepository _repository;
+            private Dictionary<string, string> _cache = new();
+
+            private void EnsureCache() {
+                lock (_cache) {
+                    if (_cache.Count == 0) {
+                        var all = _repository.All();
+                        _cache = all.ToDictionary(c => c.Key, c => c.Value);
+                    }
+                }
+            }
+        }
+        """,
+    ),
+    good(
+        "busy-loop",
+        "python",
+        """
+        def touch_lists(buffer, session):
+            while True:
+                list_id = buffer.pop()
+                if not list_id:
+                    break
+                found = session.query(ShoppingList).filter(ShoppingList.id == list_id).first()
+                if not found:
+                    continue
+                found.updated_at = now()
+        """,
+    ),
+    good(
+        "file-not-closed",
+        "csharp",
+        """
+        public class HtmlMapper {
+            protected Stream GetContentStream(string text) {
+                var stream = new MemoryStream();
+                var writer = new StreamWriter(stream);
+                writer.Write(text);
+                writer.Flush();
+                stream.Position = 0;
+                return stream;
+            }
+        }
         """,
     ),
 ]

@@ -155,4 +155,100 @@ CASES = [
         }
         """,
     ),
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "python",
+        """
+        from django.db import models
+
+        def bounce(request, unsigned):
+            if unsigned.startswith("n."):
+                n = Notification.objects.get(code=unsigned[2:])
+                n.error = "bounced"
+                n.save()
+            if unsigned.startswith("r."):
+                profile = Profile.objects.get(user__username=unsigned[2:])
+                profile.reports = "off"
+                profile.save()
+            return HttpResponse("OK")
+        """,
+    ),
+    good(
+        _WRITES_WITHOUT_TRANSACTION,
+        "typescript",
+        """
+        import { Notification } from "@server/models";
+        import { Op } from "sequelize";
+
+        export default class CleanupOldNotificationsTask {
+          public async perform() {
+            await Notification.destroy({ where: { createdAt: { [Op.lt]: monthsAgo(12) } } });
+            await Notification.destroy({ where: { viewedAt: { [Op.ne]: null }, createdAt: { [Op.lt]: monthsAgo(6) } } });
+          }
+        }
+        """,
+    ),
+    good(
+        "lost-update",
+        "python",
+        """
+        class TokenBucket(models.Model):
+            @staticmethod
+            def authorize(value, capacity):
+                obj = TokenBucket.objects.get(value=value)
+                obj.tokens -= 1.0 / capacity
+                if obj.tokens < 0:
+                    return False
+                # Race condition: two calls can overwrite each other's changes, which is accepted here.
+                obj.save()
+                return True
+        """,
+    ),
+    good(
+        _LOADED_BY_EVERY_CALLER,
+        "typescript",
+        """
+        export class RevisionService {
+          private maxRevision: Map<string, number> = new Map();
+
+          async updateMax(environment: string): Promise<number> {
+            const known = this.maxRevision.get(environment) ?? 0;
+            const actual = await this.eventStore.getMaxRevision(known, environment);
+            if (known < actual) {
+              this.maxRevision.set(environment, actual);
+            }
+            return actual;
+          }
+        }
+        """,
+    ),
+    good(
+        _LOADED_BY_EVERY_CALLER,
+        "kotlin",
+        """
+        class Detector {
+            private val instances: MutableMap<Jid, Instance> = ConcurrentHashMap()
+
+            override fun onInstanceStatusChanged(jid: Jid, status: Status) {
+                if (!instances.containsKey(jid)) {
+                    instances[jid] = Instance(jid, status.isAvailable)
+                }
+            }
+        }
+        """,
+    ),
+    good(
+        _CHECKED_THEN_INSERTED,
+        "csharp",
+        """
+        public class UsersSeed {
+            public async Task SeedAsync() {
+                var alice = await userManager.FindByNameAsync("alice");
+                if (alice == null) {
+                    await userManager.CreateAsync(new User { UserName = "alice" });
+                }
+            }
+        }
+        """,
+    ),
 ]

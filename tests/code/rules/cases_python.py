@@ -142,7 +142,7 @@ CASES = [
         _PY,
         """
         import time
-        for attempt in range(3):
+        for attempt in range(6):
             try:
                 return call()
             except IOError:

@@ -90,7 +90,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ]
     held = without_meant(held, facts)
     http |= through_functions(http, facts) if held else set()
+    told_of = set[tuple[Scope | None, str]]()
     for call, lock, is_shared in held:
+        if (facts.named_function_of(call), lock) in told_of:
+            continue
+        told_of.add((facts.named_function_of(call), lock))
         what = f"{call.written}() waits while {lock} is held"
         # Tasks that wait for a lock cost little, and a query is short if the database is well.
         mild: Severity | None = None if is_shared and call in http else "medium"

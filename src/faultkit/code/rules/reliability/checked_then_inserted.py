@@ -88,11 +88,14 @@ _OTHERS = {
 }
 
 
+_SEEDS = re.compile(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)")
+
+
 def _by_stores(facts: Facts) -> Iterator[tuple[Hit, bool]]:
     """Yield what is inserted after a question, and whether that is how many there are."""
     inserting = {scope for call in facts.calls_of_method(*_INSERTS) for scope in facts.functions_around(call)}
     for scope in facts.scopes if inserting else ():
-        if not scope.name or scope not in inserting:
+        if not scope.name or scope not in inserting or _SEEDS.search(scope.name):
             continue
         checks = [call for call in facts.within(facts.calls, scope.body) if _CHECKS.match(call.method)]
         yield from _by_store(scope, checks, facts)

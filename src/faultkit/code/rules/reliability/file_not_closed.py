@@ -92,6 +92,22 @@ _LAZY = (
 )
 
 
+def _is_on_memory(call: Call, facts: Facts) -> bool:
+    """Return whether a reader or writer of C# stands on bytes in memory, of which nothing stays open."""
+    first = call.argument(place=0)
+    return first is not None and any(
+        "MemoryStream" in text
+        for text in (
+            first.value.text,
+            *(
+                each.value.text
+                for each in facts.assignments_to(first.value.text, call)
+                if each.value is not None
+            ),
+        )
+    )
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in ("java", "kotlin"):
         yield from _lazy_streams(facts)
@@ -102,6 +118,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.name in _NODE and any(each.method in _OF_HANDLE for each in facts.calls_on(call)):
             continue  # The stream of a handle closes it at its end.
         if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
+            continue
+        if call.method in ("StreamReader", "StreamWriter") and _is_on_memory(call, facts):
             continue
         if call.method == "XSSFWorkbook" and not call.arguments:
             continue  # A new one has no file.

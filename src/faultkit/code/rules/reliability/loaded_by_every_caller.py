@@ -49,7 +49,7 @@ _AGE = re.compile(
     re.IGNORECASE,
 )
 _STARTS = re.compile(
-    r"^_?(init|setup|start|connect|open|load|reload|refresh|main|on_?startup|__aenter__|constructor)"
+    r"^_?(init|setup|start|connect|open|load|reload|refresh|update|main|on_?startup|__aenter__|constructor)"
 )
 _CACHES = re.compile(r"(^|[._])\w*(redis|rdb|cache|memcache\w*)\w*(\.opsForValue\(\))?$", re.IGNORECASE)
 _READS = frozenset(
@@ -91,10 +91,14 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     """Return `if key not in map: map[key] = await load(key)`, where nothing makes other callers wait."""
     if not put.key or _is_guarded(put.scope, facts, _load_in(put.scope, facts)):
         return None
+    if _FOR_ONE_REQUEST.search(put.scope.owner) and not _SHARED.search(store.text):
+        return None  # Each request has an object of its own.
     asked = next(lookups(store, put, facts), None)
     if asked is None:
         return None
     between = Span(asked.end, put.span.end)
+    if _OR_ELSE.match(facts.text(Span(asked.end, min(asked.end + 16, put.span.end)))):
+        return None  # What is there is compared with what is loaded in any case.
     if _SHARED.search(store.text) and _is_counted(store, put, facts):
         what = f"{store.bare} is read and written back in two steps: changes in between are lost"
         return Hit(put.span, what, LIKELY)
@@ -108,12 +112,19 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
         # A lock that is given back before the load may be a choice: it is not held over I/O.
         is_choice = _LOCK_WORDS.search(facts.text(put.scope.span)) is not None
         return Hit(loaded, what, POSSIBLE if is_choice else LIKELY)
+    if _EVENTS.search(put.scope.short_name):
+        return None  # Events of one thing come one after the other.
     if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
         what = (
             f"{store.bare} is asked and filled in two steps: several callers make the value, and one is kept"
         )
         return Hit(put.span, what, LIKELY)
     return None
+
+
+_EVENTS = re.compile(r"^on[A-Z]|[a-z](?:Added|Removed|Changed|Connected|Joined|Discovered)$")
+_FOR_ONE_REQUEST = re.compile(r"(?:AuthorizationHandler|Controller|PageModel|ViewModel)$")
+_OR_ELSE = re.compile(r"\)?\s*(?:\?\?|\|\||\?:|,)\s*-?\d")
 
 
 def _is_counted(store: MapStore, put: Put, facts: Facts) -> bool:
@@ -234,7 +245,7 @@ def _through_helpers(facts: Facts, seen: set[Scope]) -> Iterator[Hit]:
         if not helper.name or helper.is_anonymous or not _FETCHES.match(helper.short_name):
             continue
         kept = _kept_by(helper, facts)
-        if not kept or _is_guarded(helper, facts, _load_in(helper, facts)):
+        if not kept or helper in seen or _is_guarded(helper, facts, _load_in(helper, facts)):
             continue
         for call in facts.callers_of(helper):
             scope = facts.named_function_of(call)

@@ -60,7 +60,12 @@ _ENTITY_LOADS = re.compile(
 _ARITHMETIC = re.compile(r"[+\-*/]")
 
 
+_ACCEPTED = re.compile(r"(?:#|//)\s*(?:\w+:?\s+){0,2}race condition", re.IGNORECASE)
+"""A comment that shows that the race is known."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    told = set[tuple[Scope, str]]()
     for each in facts.assignments:
         if each.scope is None or len(each.targets) != 1:
             continue
@@ -71,7 +76,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if any(each.targets[0] in loop.over for loop in facts.loops_around(each)):
             continue  # It counts the rounds of this loop.
+        if (each.scope, name) in told or _ACCEPTED.search(facts.text(each.scope.body)):
+            continue
         if _is_loaded(name, each, facts) and _is_saved(name, each.span.end, each.scope, facts):
+            told.add((each.scope, name))
             what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
             yield Hit(each.span, what, LIKELY if handler_around(each, facts) else POSSIBLE)
     if facts.language == "java":

@@ -22,7 +22,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.waits is False:
             yield Hit(retry.place, "this retries at once, without a wait between tries", LIKELY)
-        elif retry.waits_longer is False and _is_remote(retry, facts):
+        elif retry.waits_longer is False and _is_remote(retry, facts) and not _is_short(retry, facts):
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.place, what, LIKELY, "low")
     for span, what in stuck_pauses(facts):
@@ -43,6 +43,26 @@ def _is_remote(retry: Retry, facts: Facts) -> bool:
     if retry.loop is None:
         return True
     return not any(_NEAR.search(call.name) for call in facts.within(facts.calls, retry.body))
+
+
+_FEW_TRIES = 3
+_LIMIT = re.compile(r"(?:range\(|<=?|[.]{2}=?|until)\s*([\w.]+)\b(?!\s*,)")
+_AT_START = re.compile(r"(?i)start_?up|^_?wait_?for|^_?init|^_?migrate|bootstrap")
+
+
+def _is_short(retry: Retry, facts: Facts) -> bool:
+    """Return whether a loop makes few tries, or waits for a dependency when the program starts."""
+    if retry.loop is None:
+        return False
+    limit = _LIMIT.search(facts.text(retry.loop.head))
+    scope = facts.named_function_of(retry.loop)
+    tries = "" if limit is None else limit[1]
+    if tries and not tries.isdigit():
+        made = facts.assignments_of(tries, tries.rpartition(".")[2])
+        tries = made[0].value.text if len(made) == 1 and made[0].value is not None else ""
+    return (tries.isdigit() and int(tries) <= _FEW_TRIES) or (
+        scope is not None and _AT_START.search(scope.short_name) is not None
+    )
 
 
 RULE = Rule(

@@ -273,6 +273,8 @@ def _of_orm(facts: Facts) -> Iterator[Hit]:
                 continue
             if _is_of_others(first, second, facts) or _is_of_another_form(first, second, facts):
                 continue
+            if _is_cleaned(first, second, scope):
+                continue
             what = f"{second.written}() may fail after {first.written}() has been done"
             yield Hit(second.span, what, LIKELY)
             break
@@ -301,11 +303,19 @@ def _asks_between(first: Call, second: Call, facts: Facts) -> bool:
     """Return whether another service is asked between two calls."""
     between = Span(first.span.end, second.span.start)
     asked = [*service_calls(facts), *(each.call for each in remote_calls(facts) if each.kind == "http")]
-    return any(is_within(each.span, between) for each in asked)
+    return any(is_within(each.span, between) for each in asked) or any(
+        _SENDS.match(each.method) and each.receiver_written and not is_logging(each)
+        for each in facts.within(facts.calls, between)
+    )
 
 
-_SEEDS = re.compile(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)")
-"""Functions that fill a new database, and run again until it is full."""
+_SENDS = re.compile(
+    r"^(notify|deliver|send_?(mail|email|sms|message|notification)|charge|upload)(Async)?$", re.IGNORECASE
+)
+
+
+_SEEDS = re.compile(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)|(?:^|[._])(?:fix|backfill|migrate)_")
+"""Functions that fill or mend a database, and run again until it is done."""
 _NEXT = frozenset(
     ("then", "catch", "finally", "andThen", "flatMap", "thenCompose", "and_then", "ContinueWith")
 )
@@ -329,10 +339,20 @@ def _is_of_another_form(first: Call, second: Call, facts: Facts) -> bool:
         for scope in (facts.named_function_of(first),)
         if scope is not None
         for step in facts.within(facts.steps, scope.body)
-        if step.kind == "branch" and _OF_FORM.search(step.text)
+        if step.kind == "branch" and (_OF_FORM.search(step.text) or _IS.search(step.text))
     ]
     mine, others = ({each for each in asked if is_within(call.span, each.span)} for call in (first, second))
-    return bool(mine - others) and bool(others - mine)
+    if not mine - others or not others - mine:
+        return False
+    one, other = ({found for each in steps for found in _IS.findall(each.text)} for steps in (mine, others))
+    texts = [each.text for each in (*(mine - others), *(others - mine))]
+    return all(map(_OF_FORM.search, texts)) or any(
+        name == again and value != different for name, value in one for again, different in other
+    )
+
+
+_IS = re.compile(r"\b([\w.]+?)(?:\s*===?\s*|\.starts_?[wW]ith\()\s*([\"'][^\"']+[\"'])")
+"""`kind == "a"`, `name.startswith("a")`."""
 
 
 def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
@@ -351,6 +371,16 @@ def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
     one, other = (each.argument(place=0) for each in (first, second))
     named = one is None or other is None or one.value.text == other.value.text
     return named or facts.loops_around(first) != facts.loops_around(second)
+
+
+_REMOVES = re.compile(r"^(destroy|delete\w*|remove\w*|Delete\w*|Remove\w*)$")
+_CLEANS = re.compile(r"clean|purge|prune|expire|sweep|vacuum|garbage|trim|retention", re.IGNORECASE)
+
+
+def _is_cleaned(first: Call, second: Call, scope: Scope) -> bool:
+    """Return whether two removals belong to a job that removes what is old, whatever it did before."""
+    both = all(_REMOVES.match(each.method) for each in (first, second))
+    return both and _CLEANS.search(scope.name) is not None
 
 
 def _changes_in(span: Span, facts: Facts) -> bool:

@@ -117,7 +117,9 @@ def without_meant(held: list[tuple[Call, str, bool]], facts: Facts) -> list[tupl
     return [
         each
         for each in held
-        if not _is_at_start(each[0], facts) and not _is_one_change(each[0], each[1], held, facts)
+        if not _is_at_start(each[0], facts)
+        and not _is_one_change(each[0], each[1], held, facts)
+        and not ({*each[0].assigned} - {"err", "_"} and loads_for_all(each[0], facts))
     ]
 
 

@@ -116,12 +116,35 @@ def idle_in(loop: Loop, facts: Facts, asks: Callable[[Call], bool]) -> IdleRound
     for call in facts.within(facts.calls, loop.body):
         if facts.loops_around(call)[-1:] != (loop,) or not asks(call):
             continue
+        if _is_for_item(call, loop, facts):
+            continue
         end = _end_of_idle_round(call, loop, facts)
         if end is None or _waits_before(call, end, loop, facts):
             continue
         what = f"{call.written}() is called again at once when there is nothing"
         return IdleRound(call, Span(call.span.start, max(end.end, call.span.end)), what, loop)
     return None
+
+
+_TAKES_ITEM = frozenset(
+    ("pop", "popleft", "shift", "poll", "remove", "removeFirst", "Dequeue", "take", "next")
+)
+
+
+def _is_for_item(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether a call asks for an item that the round took before: the loop ends with the items."""
+    taken = {
+        name
+        for each in facts.within(facts.calls, Span(loop.body.start, call.span.start))
+        if each.method in _TAKES_ITEM
+        for name in each.assigned
+        if name.isidentifier()
+    }
+    chain = [each for each in facts.calls_on(call) if each.span.start == call.span.start] if taken else []
+    while chain and (longer := [each for each in facts.calls_on(chain[-1]) if each is not chain[-1]]):
+        chain = longer
+    words = {word for each in (call, *chain) for word in re.findall(r"\w+", facts.text(each.span))}
+    return not taken.isdisjoint(words)
 
 
 def _may_be_work(call: Call, facts: Facts) -> bool:
