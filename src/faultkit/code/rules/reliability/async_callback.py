@@ -31,7 +31,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         given = _given(call, in_browser)
         if given is not None and (kept := _kept_promise(given, facts)) is not None:
-            what = f"a rejection of {kept.written}() is handled by nothing in time, and ends the process"
+            what = f"a rejection of {kept.written}() is handled by nothing in time"
             yield Hit(kept.span, what, LIKELY)
             continue
         scope = None if given is None else _scope_of(given, facts)
@@ -41,7 +41,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = "an error in this async function leaves the promise pending for ever"
             yield Hit(call.callee, what, CERTAIN)
         else:
-            what = f"{call.written}() ignores the promise of this function: a rejection ends the process"
+            what = f"{call.written}() ignores the promise of this function: nothing here handles a rejection"
             yield Hit(call.callee, what, LIKELY)
 
 

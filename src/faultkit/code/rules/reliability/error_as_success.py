@@ -137,7 +137,13 @@ def _is_any(text: str) -> bool:
     return len(text) > 2
 
 
+_VERDICT = re.compile(r"[\"']?\b(?:is_?)?[vV]alid[\"']?\s*[:=]\s*[fF]alse|[\"']warnings?[\"']\s*:")
+"""Answers to the question whether something is valid, and those of success with a remark."""
+
+
 def _is_error(text: str) -> bool:
+    if _VERDICT.search(text):
+        return False
     return _ERROR_BODY.search(text) is not None or says_failure(text)
 
 

@@ -54,7 +54,8 @@ def _counted_as_done(facts: Facts) -> Iterator[Hit]:
                     continue
                 noted = _is_noted(handler, facts)
                 if noted or _is_only_logged(handler, facts):
-                    how = "noted" if noted else "logged"
+                    logs = any(map(is_logging, facts.within(facts.calls, handler.body)))
+                    how = "noted" if noted else "logged" if logs else "counted"
                     what = f"the failure is only {how}, so {returns_to} counts the message as done"
                     yield Hit(handler.span, what, LIKELY)
         if facts.language == "kotlin":
@@ -294,10 +295,15 @@ def _marked(each: DroppedFailure, marks: tuple[Assignment, ...], facts: Facts) -
     return None
 
 
+_READS_MESSAGE = re.compile(r"(?:get|read)_?(?:[bB]ody|[tT]ext|[bB]ytes|[pP]ayload|[vV]alue|UTF)\w*$")
+
+
 def _works(work: Span, facts: Facts) -> bool:
     """Return whether more is tried than to parse the message: one that cannot be read never can."""
     return any(
         call.method not in _PARSES
+        and not _READS_MESSAGE.match(call.method)
+        and not is_count_or_report(call)
         and not call.constructs
         and not is_logging(call)
         and not _SETTLES.match(call.method)

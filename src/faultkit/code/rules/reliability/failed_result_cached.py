@@ -224,6 +224,8 @@ def _futures(facts: Facts) -> Iterator[Hit]:
         name = re.escape(call.receiver_written.rpartition(".")[2])
         if scope is None or not name or _forgets_failure(scope, forgets, facts):
             continue
+        if re.search(r"\bCompile\w*\(", facts.text(call.span)):
+            continue  # It fails each time.
         text, given = facts.whole_text, facts.text(call.span)
         is_map = re.search(rf"{_FUTURE}[^;=\n]*>\s*{name}\b|\b{name}\b[^;\n]*{_FUTURE}", text) is not None
         is_started = call.method == "GetOrCreate" and re.search(r"=>\s*\w+(\.\w+)*Async\(", given)
@@ -237,7 +239,7 @@ def _futures(facts: Facts) -> Iterator[Hit]:
         made = re.match(r"new\s+(AsyncLazy<|Lazy<(Value)?Task<)", facts.text(call.span))
         is_kept = bool(call.assigned) and not call.is_returned
         if made is not None and is_kept and not re.search(r"\bcatch\b|IsFaulted", facts.whole_text):
-            yield Hit(call.span, "a task that has failed stays in the Lazy for ever", LIKELY)
+            yield Hit(call.span, "a task that has failed stays in the Lazy", LIKELY)
 
 
 _AFTER_SUCCESS = frozenset(
@@ -311,6 +313,12 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, f"{found[1]} keeps the task also if it fails", LIKELY)
 
 
+_OF_INSTALLED = re.compile(
+    r"^\s*(?:from\s+\S+\s+)?import\b|\bimport_module\(|\bresources\.|find_spec\(", re.MULTILINE
+)
+"""What is installed or not for as long as the program runs (Python)."""
+
+
 def failures_in_cached_functions(facts: Facts) -> Iterator[Hit]:
     """Yield cached coroutines, and cached functions that return nothing after an error."""
     for scope in facts.scopes:
@@ -321,6 +329,8 @@ def failures_in_cached_functions(facts: Facts) -> Iterator[Hit]:
             yield Hit(cached.span, f"{cached.written} keeps a coroutine, which can be awaited once", CERTAIN)
             continue
         for each in facts.own(facts.tries, scope):
+            if _OF_INSTALLED.search(facts.text(each.body)):
+                continue
             for step in facts.own(facts.steps, scope):
                 if step.kind != "return" or not _EMPTY.match(step.text.strip()):
                     continue

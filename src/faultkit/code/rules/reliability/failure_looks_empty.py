@@ -133,7 +133,7 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
     if scope is None or handler.raises or not _catches_failures(handler, facts):
         return
     given = _given(handler, facts)
-    if given is None or _is_welcome_only(scope):
+    if given is None or _is_welcome_only(scope) or _is_answer(given, each, scope, facts):
         return
     what = f"when the call fails, {given} is given as if that were the answer"
     logged = handler.uses_error or any(map(is_logging, facts.within(facts.calls, handler.body)))
@@ -147,6 +147,17 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
         and not (given in ("null", "None", "undefined") and _may_be_none(scope, facts))
     ):
         yield Hit(handler.span, what, POSSIBLE)
+
+
+_YES_OR_NO = re.compile(r"_*(?i:is|has|can|may|exists|validate|verify|try)(?=_|[A-Z]|$)")
+
+
+def _is_answer(given: str, each: Try, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function asks whether something works, so that a failure is a no."""
+    if given.lower() != "false" or _YES_OR_NO.match(scope.short_name) is None:
+        return False
+    returns = [step.text.strip("; ") for step in facts.own(facts.steps, scope) if step.kind == "return"]
+    return {text.lower() for text in returns} <= {"true", "false"}
 
 
 _OPTIONAL = re.compile(r"\?\s*=?\s*$|\|\s*(null|None|undefined)|Optional\[")
@@ -214,6 +225,8 @@ def _promises(asked: set[Call], facts: Facts) -> Iterator[Hit]:
         while source is not None and source not in asked:
             source = source.origin
         scope = facts.named_function_of(call)
+        if source is not None and _is_told(call, facts):
+            continue
         if source is not None and (scope is None or not _is_welcome_only(scope)):
             yield Hit(
                 call.span,
@@ -222,8 +235,35 @@ def _promises(asked: set[Call], facts: Facts) -> Iterator[Hit]:
             )
 
 
+def _is_told(call: Call, facts: Facts) -> bool:
+    """Return whether the value is only used in the error that is thrown next."""
+    around = [
+        arm for arm in facts.within(facts.arms, _block_of(call, facts)) if is_within(call.span, arm.span)
+    ]
+    if not around or not call.assigned:
+        return False
+    steps = facts.within(facts.steps, Span(call.span.end, around[-1].span.end))
+    return any(step.kind == "raise" for step in steps)
+
+
+def _block_of(call: Call, facts: Facts) -> Span:
+    scope = facts.function_of(call)
+    return call.span if scope is None else scope.body
+
+
 _LAST = re.compile(r"(?:return\s+|->\s*\{?\s*|\n\s*)([^\n;{}]+?)\s*;?\s*\}?\s*$")
 _NOTHING = re.compile(r"(?:Mono|Flux|Uni|Maybe)\.(?:empty\(\)|just\((.*)\))")
+
+
+_THROWS = re.compile(r"\bthrow\b|\w*[tT]hrow\w*\(|failedFuture\(|Mono\.error\(")
+
+
+def _is_of_cache(call: Call) -> bool:
+    """Return whether the first call of a chain asks a cache, of which nothing has to be in it."""
+    first = call
+    while first.origin is not None:
+        first = first.origin
+    return "cache" in first.written.lower()
 
 
 def _futures(facts: Facts) -> Iterator[Hit]:
@@ -233,8 +273,10 @@ def _futures(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call)
         if scope is None or _is_welcome_only(scope) or _WELCOME.search(scope.name) or facts.comment_at(call):
             continue
-        if len(call.positional) > 1:
-            continue  # Some errors only.
+        if len(call.positional) > 1 or _THROWS.search(given):
+            continue  # Some errors only, or none.
+        if call.origin is not None and _is_of_cache(call):
+            continue
         if call.origin is not None and call.origin.method in (
             "thenAccept",
             "thenRun",

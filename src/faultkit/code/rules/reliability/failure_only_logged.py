@@ -23,9 +23,10 @@ from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.dropped_failures import (
     dropped_failures,
     is_failure_of_work,
+    is_passed_on,
     only_logs_or_counts,
 )
-from faultkit.code.rules.vocabulary.failures import only_reports
+from faultkit.code.rules.vocabulary.failures import has_comment, is_for_one_code, only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.transactions import transactions
 
@@ -104,6 +105,8 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
 
 def _lets_go(handler: Handler, facts: Facts) -> bool:
     failures = handler.is_broad or any(name.endswith(("Exception", "Error")) for name in handler.types)
+    if not is_failure_of_work(handler) or is_for_one_code(handler, facts):
+        return False
     return failures and (only_reports(handler, facts) or (handler.is_empty and facts.language == "rust"))
 
 
@@ -198,9 +201,25 @@ def _done_after(write: Call, each: Try, handler: Handler, scope: Scope, facts: F
     for call in facts.within(facts.calls, Span(end, body.end)):
         if facts.function_of(call) is not scope or is_beside(call) or is_logging(call):
             continue
-        if _DONE.match(call.method) and subjects & _subjects(call) and not facts.are_exclusive(each, call):
+        if not _DONE.match(call.method) or not subjects & _subjects(call) or facts.are_exclusive(each, call):
+            continue
+        if not _is_of_same_kind(write, call, facts):
             return call
     return None
+
+
+_VERB = re.compile(r"_*[A-Za-z][a-z]*")
+
+
+def _is_of_same_kind(write: Call, later: Call, facts: Facts) -> bool:
+    """Return whether each of two calls is one of several steps that are tried on their own."""
+    one, other = _VERB.match(write.method), _VERB.match(later.method)
+    return (
+        one is not None
+        and other is not None
+        and one[0] == other[0]
+        and any(_lets_go(handler, facts) for each in facts.tries_around(later) for handler in each.handlers)
+    )
 
 
 def _is_in_transaction(place: Placed, facts: Facts) -> bool:
@@ -277,7 +296,7 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
             continue
         else:
             dropped = _source_of(call) if call.method in _PASSES else call
-        if not dropped.is_awaited or is_beside(dropped):
+        if not dropped.is_awaited or is_beside(dropped) or is_passed_on(call, facts):
             continue
         remote = any(
             not each.is_read and each.kind != "cache" and each.call is dropped for each in remote_calls(facts)
@@ -286,18 +305,18 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
         verb = WRITES.match(dropped.method) is not None and (
             bool(dropped.arguments) or dropped.method == "commit"
         )
-        scope = facts.function_of(call)
-        if (
-            "inspect_err" in facts.text(call.span)
-            and scope is not None
-            and "->" not in facts.text(scope.head)
-        ):
-            continue  # It is logged, and nothing is answered: a task that runs again.
+        text = facts.text(call.span)
+        if "inspect_err" in text and facts.route_of(call) is None:
+            continue  # It is logged, and nothing is answered.
+        if has_comment(text) or _IF_ANY.search(facts.text_with_values(dropped)):
+            continue
         if (remote or named or verb) and not _is_ending(call, facts):
             yield Hit(call.span, f"the error of {dropped.written}() is thrown away", LIKELY)
     yield from _only_if_done(facts)
 
 
+_IF_ANY = re.compile(r"\b(?:DROP|CREATE)\s+\w+(?:\s+\w+)?\s+IF\s", re.IGNORECASE)
+"""Statements that are run in case there is something to do."""
 _IF_OK = re.compile(r"let\s+Ok\(")
 
 
@@ -385,10 +404,15 @@ def _is_tidying(call: Call, facts: Facts) -> bool:
     )
 
 
+_ENDINGS = re.compile(
+    r"drop|close|shutdown|clean_?up|rollback|abort|purge|prune|expire|(?:delete|remove|clear)_(?:old|expired)"
+)
+
+
 def _is_ending(call: Call, facts: Facts) -> bool:
     """Return whether it is in the handling of another error, or in clean-up."""
     scope = facts.named_function_of(call)
-    if scope is not None and re.match(r"drop|close|shutdown|cleanup|rollback|abort", scope.short_name):
+    if scope is not None and _ENDINGS.match(scope.short_name):
         return True
     return any(
         is_within(call.span, step.span) and re.search(r"\bErr\b|is_err\(", step.text)

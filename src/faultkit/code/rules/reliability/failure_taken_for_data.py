@@ -33,7 +33,7 @@ _DESTROYS = re.compile(
     r"(?=_|[A-Z]|$)"
 )
 _OF_MEMORY = re.compile(
-    r"^(self\.)?(cache|map|list|set|items|results?|seen|known|pending|timers?|\w*[cC]ache|\w*[mM]ap)$"
+    r"^(self\.)?(cache|map|list|set|items|results?|seen|known|pending|timers?|\w*[cC]ache|\w*[mM]ap|\w*[pP]arams|\w*[rR]efs?\.current|\w*[hH]eaders)$"
 )
 _ACTS = re.compile(
     r"^_?(?i:save|insert|update|create|approve|release|charge|pay|refund|transfer|submit|execute|grant|publish|ship"
@@ -106,6 +106,8 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
                 )
                 yield Hit(span, what, LIKELY)
                 break
+            if is_empty and _is_refused(caller, outer, facts):
+                continue
             decides = _ACTS if _is_counted(caller, facts) else pattern
             act = _acts(Span(caller.span.start, outer.body.end), decides, facts)
             if act:
@@ -151,6 +153,22 @@ def _ends_loop(caller: Call, facts: Facts) -> bool:
 
 def _words(text: str) -> set[str]:
     return {*re.findall(r"\w+", text)}
+
+
+_NOTHING = (
+    r"\b{}\s*(?:\??\.(?:Length|Count|length|size|len)(?:\(\))?\s*={{2,3}}\s*0|\??\.(?:isEmpty|is_empty)\()"
+)
+
+
+def _is_refused(caller: Call, outer: Scope, facts: Facts) -> bool:
+    """Return whether the caller raises an error of its own if nothing is found."""
+    names = [name for name in caller.assigned if name.isidentifier()]
+    return any(
+        re.search(_NOTHING.format(re.escape(name)), facts.text(Span(arm.fork.start, arm.span.start)))
+        for name in names
+        for arm in facts.within(facts.arms, outer.body)
+        if arm.place == 0 and any(step.kind == "raise" for step in facts.within(facts.steps, arm.span))
+    )
 
 
 def _is_counted(caller: Call, facts: Facts) -> bool:
@@ -199,13 +217,23 @@ def _given(handler: Handler, facts: Facts) -> Iterator[tuple[Span, str]]:
             yield Span(end - len(last.encode()), end), last
 
 
+_OF_VALUES = frozenset(
+    ("get", "split", "map", "filter", "items", "keys", "values", "strip", "lower", "upper", "replace",
+     "slice", "startswith", "endswith", "startsWith", "endsWith", "join", "trim", "has", "forEach",
+     "toString", "append", "push", "includes", "index", "find")
+)  # fmt: skip
+"""Methods of texts, lists and maps, which ask nothing outside."""
+
+
 def _asked(each: Try, facts: Facts) -> Call | None:
     """Return a call in the body of a try that asks something outside of the function."""
     for call in facts.within(facts.calls, each.body):
         if is_logging(call) or call.constructs or not call.receiver_written:
             continue
         is_outside = (
-            call.receiver_written.startswith("self.") or call.is_awaited or _is_parameter(call, facts)
+            call.receiver_written.startswith("self.")
+            or call.is_awaited
+            or (_is_parameter(call, facts) and call.method not in _OF_VALUES)
         )
         is_outside = is_outside or call.name.startswith(("requests.", "httpx.", "urllib.", "net/http."))
         is_field = facts.language in ("java", "csharp", "kotlin") and call.receiver_written.isidentifier()

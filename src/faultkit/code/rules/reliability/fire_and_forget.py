@@ -103,12 +103,12 @@ def _voided(facts: Facts) -> Iterator[Hit]:
     source = facts.syntax.source
     places = {found.end() for found in _VOID.finditer(source)} if b"void" in source else ()
     for call in facts.calls if places else ():
-        if call.span.start not in places or facts.calls_on(call):
-            continue
+        if call.span.start not in places or facts.calls_on(call) or facts.function_of(call) is None:
+            continue  # At the top of a file, programs are started so.
         named = facts.functions_named(call.method)
         own = [scope for scope in named if scope.is_async and call in facts.callers_of(scope)]
         if own and not any(_handles(each.short_name, facts) or cannot_fail(each, facts) for each in own):
-            what = f"an error of {call.written}() is handled by nothing, and ends the process"
+            what = f"an error of {call.written}() becomes a rejection that nothing here handles"
             yield Hit(call.span, what, LIKELY)
 
 
@@ -186,7 +186,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         if scope.is_async and scope.name and not re.search(r"\bvoid\s+\w+\s*[(<]", _head(scope, facts))
     }
     for call in facts.calls:
-        if not call.is_discarded or call.is_awaited or call.is_decorator:
+        if not call.is_discarded or call.is_awaited or call.is_decorator or _is_void(call, facts):
             continue
         if call.method == "ForEach" and any(each.value.text.startswith("async") for each in call.positional):
             what = (
@@ -218,6 +218,15 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
 
 
 _ASYNC = re.compile(r"[a-z0-9]Async$")
+_VOID_RESULT = re.compile(r"\bvoid\s+\w+\s*[(<]")
+
+
+def _is_void(call: Call, facts: Facts) -> bool:
+    """Return whether a method of this text has no task as its result, whatever its name says (C#)."""
+    own = facts.functions_named(call.method) if call.receiver in ("", "self") else ()
+    return bool(own) and all(_VOID_RESULT.search(_head(each, facts)) for each in own)
+
+
 _FAULTS = re.compile(r"Faulted|\.Exception\b|OnlyOn|\.Result\b|\bawait\b|\.Wait\(")
 
 
@@ -421,7 +430,13 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
     library = library_of(source, facts.language)
     if library is not None and library.name not in ("http", "superagent"):
         return True
+    if _SHOWS_ERROR.match(source.method):
+        return False
     return _local(source, asynchronous, facts) and not _handles_own_errors(source, facts)
+
+
+_SHOWS_ERROR = re.compile(r"_*(?:handle|show|report|log|notify|display|toast)\w*(?:Error|Failure)s?$")
+"""Functions that show or report an error which is handled by what calls them."""
 
 
 def _handles_own_errors(call: Call, facts: Facts) -> bool:

@@ -79,6 +79,8 @@ _FIRST = re.compile(r"^(ctx|c|r\.Context\(\)|req\.Context\(\)|context\.\w+\(\)|\
 _BESIDE = re.compile(
     r"metric|log|trace|span|cache|stat|audit|event|notif|tele|debug|header|analytic", re.IGNORECASE
 )
+_ANSWERS = re.compile(r"(Error|Response|Header|Cookie|Status)s?$")
+"""Names of functions that write an answer, of which most return nothing."""
 _BUFFERED = re.compile(
     r"^(bufio\.NewWriter(Size)?\(\)\.Flush|(compress/gzip|compress/zlib|archive/zip|archive/tar)\.NewWriter(Level)?\(\)\.(Close|Flush))$"
 )
@@ -134,8 +136,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
         known = scope is not None and call in facts.callers_of(scope)
         if not known and any(call in facts.callers_of(each) for each in facts.functions_named(call.method)):
             continue  # It returns no error.
+        if not known and (_ANSWERS.search(call.method) or _is_given_writer(call)):
+            continue
         if known or (_is_context(first.value.text, call, facts) and len(call.arguments) > 1):
             yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
+
+
+def _is_given_writer(call: Call) -> bool:
+    """Return whether a call is given what an answer is written to: `p.WriteToken(ctx, rw, token)`."""
+    return any(each.value.text in ("w", "rw", "c.Writer") for each in call.positional)
 
 
 def _is_upload(call: Call, facts: Facts) -> bool:

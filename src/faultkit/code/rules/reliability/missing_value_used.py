@@ -154,7 +154,7 @@ def _is_checked(name: str, text: str, facts: Facts) -> bool:
         rf"{word}\s*(===?|!==?|\?\?|\?\.|\|\||&&|\?\s|is\b|and\b|or\b|\?\[)",
         rf"\b(if|while|elif|and|or|not|assert|unless|&&|\|\|)\s*\(?\s*(not\s+)?{word}\s*([):&|]|and\b|or\b|else\b|$|\n)",
         rf"(===?|!==?)\s*{word}",
-        rf"(assert|expect|require|check|ensure|invariant|NotNull|ThrowIf|guard|bool|Boolean|Guard|Ensure|must)\w*\.?\w*"
+        rf"(assert|expect|require|check|ensure|invariant|NotNull|ThrowIf|guard|authori[sz]e|bool|Boolean|Guard|Ensure|must)\w*\.?\w*"
         rf"\(\s*[^()\n]*{word}",
         rf"\bin {word}|\bfor\b[^\n]*\bof {word}",
     ]
@@ -255,7 +255,8 @@ def _is_in_literal(field: str, facts: Facts) -> bool:
 
 def _is_made_here(owner: str, facts: Facts) -> bool:
     """Return whether this text makes values of a struct, all of them by name."""
-    return any(call.name == owner and call.constructs for call in facts.calls)
+    made = [call for call in facts.calls if call.name == owner and call.constructs]
+    return bool(made) and not any(call.positional for call in made)
 
 
 def _go_input(facts: Facts) -> Iterator[Hit]:

@@ -46,7 +46,9 @@ def _java(call: Call, facts: Facts) -> str:
         is_buffer = (
             first is not None and first.value.shape in ("name", "call") and not facts.imports_any("okio")
         )
-        return _SHORT if is_buffer and _is_stream(call, facts) else ""
+        # `HeaderReader.read(buffer)` is a function of a class.
+        is_static = call.receiver_written[:1].isupper()
+        return _SHORT if is_buffer and not is_static and _is_stream(call, facts) else ""
     if call.method == "await":
         return _NOT_DONE if len(call.arguments) == 2 and "atch" in call.receiver_written else ""
     if call.method == "offer":
@@ -70,6 +72,8 @@ def _csharp(call: Call, facts: Facts) -> str:
         timed = first is not None and (len(call.positional) == 2 or _is_time(first.value.text, call, facts))
         of_lock = re.search(r"(?i)sem|lock|gate|mutex|throttle", f"{call.receiver_written} {call.receiver}")
         return _NOT_DONE if timed and of_lock is not None else ""
+    if call.method == "TryEnter" and "ref " in facts.text(call.span):
+        return ""
     if call.method == "TryWrite":
         bounded = "CreateBounded" in facts.whole_text and "FullMode.Drop" not in facts.whole_text
         return _NOT_DONE if bounded else ""

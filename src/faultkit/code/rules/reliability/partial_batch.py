@@ -106,10 +106,15 @@ def _is_search(call: Call, facts: Facts) -> bool:
     )
 
 
+_KEEPS = frozenset(("set", "add", "complete", "accept", "offer", "append", "push", "set_result", "resolve"))
+
+
 def _is_looked_at(call: Call, looked_at: re.Pattern[str], facts: Facts) -> bool:
     scope = facts.named_function_of(call)
     if scope is None or call.is_returned:
         return True
+    if call.is_argument and (around := facts.calls_around(call)) and around[-1].method in _KEEPS:
+        return True  # What is passed on whole may be looked at elsewhere.
     text = facts.text(scope.body)
     own = facts.text(call.span)
     if looked_at.search(text.replace(own, "", 1)):

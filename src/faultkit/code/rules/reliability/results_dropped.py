@@ -31,7 +31,7 @@ def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]
         scope = facts.function_of(call)
         if given is None or given.value.text != "True" or not call.is_discarded:
             continue
-        if scope is None or not re.search(r"\.cancel\(|aclose|\.close\(", facts.text(scope.body)):
+        if scope is None or not re.search(r"\.cancel\(|aclose|\.close\(|all_tasks\(", facts.text(scope.body)):
             yield call, f"{call.written}() returns the errors as results, and they are dropped"
     for call in facts.calls_named("asyncio.wait", "concurrent.futures.wait"):
         scope = facts.function_of(call)
@@ -66,7 +66,7 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             and not _is_ending(call, facts)
             and not any(each.value.shape == "list" for each in call.positional[:1])
             and (call.method == "invokeAll" or call.name == "Promise.allSettled")
-            and not re.search(r"\.catch\(|close\(|stop\(|abort\(|\btry\b", facts.text(call.span))
+            and not re.search(r"\.catch\(|close\(|stop\(|abort\(|\btry\b", facts.text_with_values(call))
         ):
             yield (
                 call,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, Try, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
@@ -110,9 +111,12 @@ def _is_not_for(call: Call, tried: Try, facts: Facts) -> bool:
 
 
 def _only_throws(tried: Try, facts: Facts) -> bool:
-    """Return whether the handlers do nothing but throw, so that little is lost."""
+    """Return whether the handlers do nothing but log and throw the same error, so that little is lost."""
     return all(
-        re.fullmatch(r"\{?\s*throw\s+\w+;?\s*\}?", facts.text(each.body).strip()) for each in tried.handlers
+        re.search(r"(?:^|[;{}\n])\s*throw\s+\w+;?\s*\}?$", facts.text(each.body).strip())
+        and all(map(is_logging, facts.within(facts.calls, each.body)))
+        and all(arm.span == each.body for arm in facts.within(facts.arms, each.body))
+        for each in tried.handlers
     )
 
 

@@ -24,13 +24,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
     told = set[Scope | None]()
     may_tell = may_show_secret(facts)
     for call in log_calls(facts) if may_tell else ():
-        if (what := secret_in(_arguments(call), facts)) and not _is_shown(call, facts):
+        what = secret_in(_arguments(call), facts)
+        if what and not _is_shown(call, facts) and not _is_only_type(what, call, facts):
             told.add(facts.named_function_of(call))
             yield Hit(call.span, f"{what} is written to the log", LIKELY)
     for call in _errors(facts) if may_tell else ():
         what = secret_in(_arguments(call), facts)
         # An error about an address that cannot be read often names it.
         named = what.rpartition(".")[2].removesuffix("()")
+        if what and _is_only_type(what, call, facts):
+            continue
         if what and not is_connection_string(what, call, facts) and not is_personal_name(named):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
     for span, what in instrumented_secrets(facts) if may_tell else ():
@@ -84,7 +87,11 @@ _IN_ADDRESS = TextPattern(
     re.IGNORECASE,
 )
 _SECRETS = (b"token=", b"api_key=", b"apikey=", b"client_secret=", b"password=")
-_LINK = re.compile(r"redirect|verify|reset|confirm|invite|link|href|mask|redact", re.IGNORECASE)
+_LINK = re.compile(
+    r"redirect|verify|reset|confirm|invite|link|href|mask|redact|withUrl\(|\bwss?:|WebSocket|EventSource",
+    re.IGNORECASE,
+)
+"""Addresses that are given to users, and those of browsers' connections, which can have no headers."""
 
 
 def _in_addresses(facts: Facts) -> Iterator[Hit]:
@@ -93,7 +100,7 @@ def _in_addresses(facts: Facts) -> Iterator[Hit]:
         place = facts.syntax.place_of(found)
         line = facts.syntax.line_text(facts.syntax.line(place.start))
         if not line.lstrip().startswith(("#", "//", "*")) and _LINK.search(line) is None:
-            what = "a secret in an address is written to the logs of all that handle it"
+            what = "a secret in an address may be logged by each client, proxy and server that handles it"
             yield Hit(place, what, LIKELY, "low")
 
 
@@ -106,6 +113,22 @@ def _errors(facts: Facts) -> Iterator[Call]:
     for call in facts.calls_with_method(lambda name: name.endswith(_ERRORS)) if raised else ():
         if any(is_within(call.span, step.span) for step in raised):
             yield call
+
+
+_GO_VERB = re.compile(r"%[-+# 0]*[\d.*]*(?:\[\d+\])?([a-zA-Z%])")
+
+
+def _is_only_type(what: str, call: Call, facts: Facts) -> bool:
+    """Return whether only the type of a value is written: `log.Errorf("not a %T", session)` (Go)."""
+    if facts.language != "go" or "%T" not in facts.text(call.span):
+        return False
+    given = [each.value for each in call.positional]
+    start = next((at for at, each in enumerate(given) if each.shape == "text"), len(given))
+    verbs = [verb for verb in _GO_VERB.findall(given[start].text) if verb != "%"] if given[start:] else []
+    name = what.partition(" with ")[0]
+    return any(
+        verb == "T" and value.text == name for verb, value in zip(verbs, given[start + 1 :], strict=False)
+    )
 
 
 def _is_shown(call: Call, facts: Facts) -> bool:

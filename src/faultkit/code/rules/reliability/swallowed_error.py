@@ -20,7 +20,14 @@ from faultkit.code.rules.rule import (
     Rule,
 )
 from faultkit.code.rules.vocabulary.built_requests import chain
-from faultkit.code.rules.vocabulary.failures import has_comment, is_clean_up, is_count_or_report
+from faultkit.code.rules.vocabulary.dropped_failures import is_passed_on
+from faultkit.code.rules.vocabulary.failures import (
+    has_comment,
+    is_clean_up,
+    is_count_or_report,
+    is_for_one_code,
+)
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.suppressing_exits import suppressing_exits
 from faultkit.code.rules.vocabulary.waits import is_sleep
@@ -89,6 +96,9 @@ _EXPECTED = frozenset(
         "InvalidCastException",
         "OverflowException",
         "CancellationException",
+        "JSONDecodeError",
+        "JsonException",
+        "UnidentifiedImageError",
     }
 )
 """Errors that often answer a question instead of reporting a failure: `except KeyError: pass`."""
@@ -98,7 +108,17 @@ _LATE = re.compile(
 )
 """Errors that mean that the work is done already, that the peer has closed, or that something is left out."""
 _PROBES = frozenset(
-    ("get_running_loop", "get_event_loop", "current_task", "access", "accessSync", "stat", "statSync", "Stat")
+    (
+        "get_running_loop",
+        "get_event_loop",
+        "current_task",
+        "access",
+        "accessSync",
+        "stat",
+        "statSync",
+        "Stat",
+        "call_soon_threadsafe",
+    )
 )
 """Functions that raise if there is no loop, task or file: the error is an answer."""
 _ENDS = frozenset(
@@ -191,6 +211,31 @@ def _is_no_loss(call: Call) -> bool:
         or call.method in _PROBES
         or is_logging(call)
         or is_sleep(call)
+        or is_count_or_report(call)
+        or _OF_METRICS.search(call.receiver_written) is not None
+        or (call.constructs and call.method in _CHECKED_BY_MAKING)
+    )
+
+
+_OF_METRICS = NamePattern(
+    r"gauge|histogram|telemetry|(?:^|_)span$|clipboard|(?:local|session)Storage", re.IGNORECASE
+)
+"""Receivers of which nothing depends on what they are given."""
+_CHECKED_BY_MAKING = frozenset(("URL", "RegExp", "Uri", "URI"))
+"""Classes that are made to see whether a text is valid."""
+_GO_CHECKS = re.compile(r"^(?:Parse|Decode|Unmarshal|Verify|Validate)")
+
+
+def _is_skipped_input(each: Try, handler: Handler, facts: Facts) -> bool:
+    """Return whether an item that cannot be read is left out (Go), or a wait is over (Rust)."""
+    calls = list(facts.within(facts.calls, each.body))
+    if facts.language == "rust":
+        return any(call.method == "timeout" for call in calls)
+    return (
+        facts.language == "go"
+        and "continue" in facts.text(handler.body)
+        and bool(calls)
+        and any(_GO_CHECKS.match(call.method) for call in calls)
     )
 
 
@@ -211,6 +256,8 @@ def _only_prints(handler: Handler, facts: Facts) -> bool:
 
 def _is_harmless(each: Try, handler: Handler, facts: Facts) -> bool:
     if handler.types and all(map(_is_expected, handler.types)):
+        return True
+    if is_for_one_code(handler, facts) or _is_skipped_input(each, handler, facts):
         return True
     if _explains(handler, facts) or all(map(_is_no_loss, _actions(each.body, facts))):
         return True
@@ -251,6 +298,9 @@ def _explains(handler: Handler, facts: Facts) -> bool:
         return True
     end = facts.syntax.line_text(facts.syntax.line(max(handler.span.start, handler.span.end - 1)))
     beside = end.rpartition("}")[2] if facts.language != "python" else ""
+    if facts.language in ("csharp", "java", "kotlin"):
+        above = facts.syntax.line_text(facts.line(handler) - 1).strip()
+        beside += above if above.startswith("//") else ""
     return has_comment(_DIRECTIVE.sub("", facts.text(handler.span) + beside))
 
 
@@ -327,8 +377,8 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
         ignored = call.assigned == ("_",) or (call.method == "ok" and call.is_discarded)
         if not ignored or is_clean_up(call, facts) or facts.comment_at(call):
             continue
-        if facts.syntax.source[call.span.end : call.span.end + 1] == b"?":
-            continue  # `let _: () = f()?` drops the value alone.
+        if is_passed_on(call, facts):
+            continue
         if any(
             scope.short_name == "drop" or _CLEANS_UP.match(scope.short_name)
             for scope in facts.functions_around(call)

@@ -25,7 +25,12 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
     only_logs_or_counts,
     swallowing_calls,
 )
-from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, node_at
+from faultkit.code.rules.vocabulary.failures import (
+    has_comment,
+    is_count_or_report,
+    is_for_one_code,
+    node_at,
+)
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -83,7 +88,7 @@ def is_write(call: Call, facts: Facts) -> bool:
         return False
     if is_commit(call):
         return True
-    if is_beside(call):
+    if is_beside(call) or call.method in ("create_task", "ensure_future"):
         return False
     found = _remote(facts).get(call)
     # A function of this text may read first and write then.
@@ -319,9 +324,17 @@ def _is_gateway(scope: Scope, facts: Facts) -> bool:
     return any(step.kind == "return" and _GATEWAY.search(step.text) for step in facts.own(facts.steps, scope))
 
 
+_MANAGES = re.compile(
+    r"_*(?i:test|create|update|delete|list|get|add|remove|trigger|rerun|resend|retry|register|edit|save)(?=_|[A-Z]|$)"
+)
+"""Names of functions that users call to keep their webhooks, rather than senders."""
+
+
 def is_webhook(scope: Scope) -> bool:
     """Return whether another service calls a function, and calls again until it succeeds."""
     path = "" if scope.route is None else scope.route.path
+    if _MANAGES.match(scope.short_name):
+        return False
     return any(_WEBHOOK.search(each) for each in (path, scope.name, scope.owner))
 
 
@@ -358,7 +371,9 @@ def _has_write_before(body: Span, scope: Scope, facts: Facts) -> bool:
 
 
 def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
-    if not is_failure_of_work(handler) or _passes_on(handler, scope, facts):
+    if not is_failure_of_work(handler) or is_for_one_code(handler, facts):
+        return False
+    if _passes_on(handler, scope, facts):
         return False
     if has_comment(facts.text(handler.span)) and not is_webhook(scope):
         return False

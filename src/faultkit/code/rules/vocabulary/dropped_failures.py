@@ -270,12 +270,20 @@ def _outcomes(facts: Facts) -> Iterator[DroppedFailure]:
             yield DroppedFailure(last.span, last.span, call.span)
 
 
+_PASSED_ON = re.compile(rb"(?:\s*\.await)?\s*\?")
+
+
+def is_passed_on(call: Call, facts: Facts) -> bool:
+    """Return whether the error of a call is returned: `let _ = f().await?` drops the value alone (Rust)."""
+    return _PASSED_ON.match(facts.syntax.source, call.span.end) is not None
+
+
 def _results(facts: Facts) -> Iterator[DroppedFailure]:
     """Yield `send(…).await.ok();`, `let _ = send(…).await;` and `if sent.is_err() { log }` (Rust)."""
     for call in facts.calls:
         if call.method == "ok" and call.is_discarded and call.origin is not None and call.origin.is_awaited:
             yield DroppedFailure(call.span, call.span, call.origin.span)
-        elif call.assigned == ("_",) and call.is_awaited:
+        elif call.assigned == ("_",) and call.is_awaited and not is_passed_on(call, facts):
             yield DroppedFailure(call.span, call.span, call.span)
     for arm in facts.arms:
         head = facts.text(Span(arm.fork.start, arm.span.start)).removeprefix("if").strip()

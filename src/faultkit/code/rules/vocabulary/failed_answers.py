@@ -113,6 +113,8 @@ def _kotlin(call: Call, handler: Handler, facts: Facts) -> bool:
     if call.written == "ResponseEntity.ok":
         return bool(call.arguments)
     is_made = call.constructs or _MADE_BY.match(call.written)
+    if any(is_within(call.span, step.span) for step in facts.within(facts.steps_of("raise"), handler.body)):
+        return False  # What StatusPages, or the caller, makes of it stands elsewhere.
     return bool(is_made) and is_route and says_failure(text) and _is_last(call, handler.body, facts)
 
 

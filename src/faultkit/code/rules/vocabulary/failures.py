@@ -97,6 +97,14 @@ def has_comment(text: str) -> bool:
     return _COMMENT.search(text) is not None
 
 
+_ONE_CODE = re.compile(r"\bwhen\s*\(.*(?:Number|Code|State|Reason)\w*\s*(?:==|is\b(?!\s+not))", re.DOTALL)
+
+
+def is_for_one_code(handler: Handler, facts: Facts) -> bool:
+    """Return whether a filter takes one kind of error: `catch (SqlException e) when (e.Number == 7)` (C#)."""
+    return facts.language == "csharp" and _ONE_CODE.search(facts.text(handler.head)) is not None
+
+
 def only_reports(handler: Handler, facts: Facts) -> bool:
     """Return whether a handler logs or counts an error, and then goes on or returns as if there were none."""
     if handler.raises:

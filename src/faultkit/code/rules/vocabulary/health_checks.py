@@ -77,7 +77,9 @@ def blind_checks(facts: Facts) -> Iterator[Span]:
 
 def _is_check(scope: Scope) -> bool:
     path = "" if scope.route is None else scope.route.path
-    return (bool(path) and _PATH.search(path) is not None) or _NAME.match(scope.short_name) is not None
+    # `/servers/{id}/status` asks for the state of a thing.
+    is_path = bool(path) and _PATH.search(path) is not None and not re.search(r"[{:<\[]", path)
+    return is_path or _NAME.match(scope.short_name) is not None
 
 
 def _says_yes_later(end: int, scope: Scope, facts: Facts) -> bool:

@@ -124,7 +124,7 @@ def _part_of(name: str, text: str, facts: Facts) -> str:
     )
     found = re.findall(keyed, text)
     if facts.language in _DOTTED:
-        found += re.findall(rf"(?<![\w.]){known}\??\.(\w+)\b(?!\s*\()", text)
+        found += re.findall(rf"(?<![\w.!]){known}\??\.(\w+)\b(?!\s*\()", text)
     elif facts.language == "java":
         # The accessors of a record are named like its parts.
         found += re.findall(rf"(?<![\w.]){known}\.(?!get[A-Z])(\w+)\(\)", text)

@@ -50,8 +50,25 @@ _BEFORE_KEY = ("api", "private", "signing", "encryption", "access")
 _PAIRS = (("auth", "header"), ("card", "number"), ("card", "cvc"), ("connection", "string"))
 _HARMLESS_BEFORE = frozenset(
     ("no", "has", "have", "is", "with", "without", "use", "need", "needs", "show", "hide", "hidden", "public",
-     "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid")
+     "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid",
+     "action", "path", "template", "permission", "event", "truncated", "msg", "fmt", "err", "scope")
 )  # fmt: skip
+_VERBS = frozenset(
+    (
+        "delete",
+        "create",
+        "update",
+        "read",
+        "write",
+        "add",
+        "remove",
+        "manage",
+        "edit",
+        "list",
+        "view",
+        "reset",
+    )
+)
 _ABOUT_ACCESS = re.compile(
     rb"\bjwt\b|bearer|oauth|authoriz|access_?token|api_?token|auth_?token|authenticat|\blogin", re.IGNORECASE
 )
@@ -89,6 +106,8 @@ def is_secret_name(name: str, facts: Facts) -> bool:
     words = [word.lower() for word in _WORD.findall(name)]
     if not words or (len(words) > 1 and words[0] in _HARMLESS_BEFORE):
         return False
+    if len(words) > 1 and (words[0] in _VERBS if name.isupper() else words == ["header", "authorization"]):
+        return False  # The name of a permission, an action or a header.
     if (
         words[-1] in _SECRET_WORDS
         or " ".join(words[-2:]) in _SECRET_PAIRS

@@ -24,7 +24,7 @@ _STARTS = {
 }
 _SCRIPT = TextPattern(rb"\.map\(\s*async\b")
 _WAITED = re.compile(
-    r"^\s*(?:await\b|Promise\.)|awaitAll|joinAll|\bgather\(|\.(?:join|await|get|result|Result|invokeAll|block)\("
+    r"^\s*(?:await\b|Promise\.)|^new\s+[^()]*\(\s*await\b|awaitAll|joinAll|\bgather\(|\.(?:join|await|get|result|Result|invokeAll|block)\("
     r"|join_all|WhenAll"
 )
 _ADDS = frozenset(("push", "append", "add", "Add"))
