@@ -19,6 +19,7 @@ CASES = [
                 tx.commit().await?;
                 Ok(res)
             }
+            use redis::AsyncCommands;
             async fn migrate(conn: &mut redis::aio::MultiplexedConnection, keys: Vec<String>) -> redis::RedisResult<()> {
                 let _: () = conn.rpush("jobs", keys).await?;
                 Ok(())
@@ -180,6 +181,7 @@ CASES = [
         """
         export class TokenController {
           async remove(req: Request, res: Response): Promise<void> {
+            const token = req.headers['authorization'];
             const permissionRequired = permissionFor(req.params.kind);
             if (!(await this.access.has(req.user, permissionRequired))) {
               throw new DeniedError(`You do not have the access [${permissionRequired}]`);
@@ -187,9 +189,14 @@ CASES = [
             res.status(200).end();
           }
         }
-        function permissionFor(kind: string): string {
-          return kind === 'client' ? DELETE_CLIENT_API_TOKEN : DELETE_ADMIN_API_TOKEN;
-        }
+        const permissionFor = (kind: string) => {
+          switch (kind) {
+            case 'client':
+              return DELETE_CLIENT_API_TOKEN;
+            default:
+              return DELETE_ADMIN_API_TOKEN;
+          }
+        };
         """,
     ),
     good(
@@ -222,10 +229,9 @@ CASES = [
         from fastapi import APIRouter, BackgroundTasks
         router = APIRouter(prefix="/webhooks")
 
-        @router.post("/{item_id}/test")
+        @router.post("/webhooks/{item_id}/test")
         def test_one(item_id: str, bg_tasks: BackgroundTasks):
-            webhook = find(item_id)
-            bg_tasks.add_task(post_single_webhook, webhook, "Test")
+            bg_tasks.add_task(post_single_webhook, item_id, "Test")
         """,
     ),
     good(
@@ -395,7 +401,8 @@ CASES = [
                 await _store.SaveAsync(update);
                 ValidateSeatsAsync(update);
                 var known = new HashSet<string>(await _users.SelectKnownAsync(update.Users.Select(u => u.Email)));
-                if (known.Count > 0) { throw new BadRequestException("known"); }
+                var left = update.Users.Where(u => known.Add(u.Email)).ToList();
+                await _store.AddAsync(left);
             }
             private void ValidateSeatsAsync(Update update)
             {

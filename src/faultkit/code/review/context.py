@@ -371,7 +371,7 @@ CONTEXTS: tuple[Context, ...] = (
         "fixtures",
         "left out",
         folders=r"fixtures?|__fixtures__|test[-_]?data|mocks|__mocks__|__snapshots__|snapshots",
-        names=rf"mock_.+\.go|.+_mock\.go|.+\.mock\.{_JS}|.+\.(?:stories|fixture)\.{_JS}",
+        names=rf"mock_.+\.go|.+_mock\.go|.+\.mock\.{_JS}|.+\.(?:stories|story|fixture)\.{_JS}",
         says=_says_double,
     ),
     Context(

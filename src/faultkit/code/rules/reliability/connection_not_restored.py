@@ -81,8 +81,8 @@ def _is_lasting_socket(call: Call, facts: Facts) -> bool:
         given = each.positional[-1].value if each.positional else None
         if given is not None and not _only_notes(given.text):
             return False
-    handler = re.search(rf"{re.escape(name)}\.onclose\s*=\s*([^;]*)", facts.whole_text)
-    return handler is None or _only_notes(handler[1])
+    handlers = [each.value for each in facts.assignments_of(f"{name}.onclose") if each.value is not None]
+    return all(_only_notes(each.text) for each in handlers)
 
 
 def _only_notes(text: str) -> bool:

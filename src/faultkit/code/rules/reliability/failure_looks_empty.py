@@ -144,6 +144,7 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
         and only_reports(handler, facts)
         and _ASKS.match(scope.short_name)
         and not _WELCOME.search(scope.name)
+        and given.lower() != "false"
         and not (given in ("null", "None", "undefined") and _may_be_none(scope, facts))
     ):
         yield Hit(handler.span, what, POSSIBLE)
@@ -275,7 +276,7 @@ def _futures(facts: Facts) -> Iterator[Hit]:
             continue
         if len(call.positional) > 1 or _THROWS.search(given):
             continue  # Some errors only, or none.
-        if call.origin is not None and _is_of_cache(call):
+        if call.origin is not None and (_is_of_cache(call) or is_write(call.origin, facts)):
             continue
         if call.origin is not None and call.origin.method in (
             "thenAccept",

@@ -62,6 +62,7 @@ _SENDS = re.compile(
     r"|archive|copy|migrate|index)(?![a-z])"
 )
 """Work that is marked as done afterwards, besides writes."""
+_REPORTS = re.compile(r"logg|metric|telemetry|analytic", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _NO_SUBJECT = frozenset(
     ("self", "this", "ctx", "context", "cancellationToken", "ct", "token", "true", "false", "await", "new",
@@ -78,7 +79,14 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     guarded = list(_guarded(each, facts))
     write = next((call for call in guarded if is_write(call, facts)), None)
     if write is None:
-        sent = next((call for call in guarded if _SENDS.match(call.method) and call.arguments), None)
+        sent = next(
+            (
+                call
+                for call in guarded
+                if _SENDS.match(call.method) and call.arguments and not _REPORTS.search(call.receiver_written)
+            ),
+            None,
+        )
         done = None if sent is None or handler.exits else _done_after(sent, each, handler, scope, facts)
         if sent is not None and done is not None and not _leaves_round(handler, facts):
             what = f"when {sent.written}() fails, {done.written}() follows as if it had worked"
@@ -308,6 +316,8 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
         text = facts.text(call.span)
         if "inspect_err" in text and facts.route_of(call) is None:
             continue  # It is logged, and nothing is answered.
+        if _MEANT.search(facts.comment_at(call)) or _leaves_after(dropped, facts):
+            continue
         if has_comment(text) or _IF_ANY.search(facts.text_with_values(dropped)):
             continue
         if (remote or named or verb) and not _is_ending(call, facts):
@@ -317,6 +327,18 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
 
 _IF_ANY = re.compile(r"\b(?:DROP|CREATE)\s+\w+(?:\s+\w+)?\s+IF\s", re.IGNORECASE)
 """Statements that are run in case there is something to do."""
+_MEANT = re.compile(r"ignor|best[ -]effort|in case|if any|may fail|not fatal", re.IGNORECASE)
+
+
+def _leaves_after(call: Call, facts: Facts) -> bool:
+    """Return whether a thing is removed in a branch that then refuses it."""
+    if not _TIDIES.match(call.method):
+        return False
+    around = [arm for arm in facts.arms if is_within(call.span, arm.span)]
+    rest = facts.text(Span(call.span.end, around[-1].span.end)) if around else ""
+    return re.search(r";\s*(?:return\s+(?:None|Err)\b|err\w*!|bail!)", rest) is not None
+
+
 _IF_OK = re.compile(r"let\s+Ok\(")
 
 

@@ -134,7 +134,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         scope = _failing(facts).get(call.method)
         known = scope is not None and call in facts.callers_of(scope)
-        if not known and any(call in facts.callers_of(each) for each in facts.functions_named(call.method)):
+        if not known and facts.functions_named(call.method) and call.method not in _failing(facts):
             continue  # It returns no error.
         if not known and (_ANSWERS.search(call.method) or _is_given_writer(call)):
             continue
@@ -249,7 +249,7 @@ def _known(facts: Facts) -> Iterator[Hit]:
         if call.is_deferred or call.is_launched:
             continue
         is_meant = {*call.assigned} == {"_"}  # `_ = f()` says so.
-        if call.name in _HARDLY_FAILS or (is_meant and call.name not in _LOSES):
+        if call.name in _HARDLY_FAILS or (is_meant and (call.name not in _LOSES or _is_init(call, facts))):
             continue
         if _is_drained(call) or (call.assigned[-1:] == ("_",) and facts.comment_at(call)):
             continue
@@ -264,6 +264,11 @@ def _known(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"the error of {call.written}() is discarded", sure, _mild(call))
         elif call.is_discarded and not _row(call):
             yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY, _mild(call))
+
+
+def _is_init(call: Call, facts: Facts) -> bool:
+    scope = facts.function_of(call)
+    return scope is not None and scope.name == "init"
 
 
 def _mild(call: Call) -> Severity | None:

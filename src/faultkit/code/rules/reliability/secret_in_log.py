@@ -25,14 +25,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
     may_tell = may_show_secret(facts)
     for call in log_calls(facts) if may_tell else ():
         what = secret_in(_arguments(call), facts)
-        if what and not _is_shown(call, facts) and not _is_only_type(what, call, facts):
+        if what and not _is_shown(call, facts) and not _is_harmless(what, call, facts):
             told.add(facts.named_function_of(call))
             yield Hit(call.span, f"{what} is written to the log", LIKELY)
     for call in _errors(facts) if may_tell else ():
         what = secret_in(_arguments(call), facts)
         # An error about an address that cannot be read often names it.
         named = what.rpartition(".")[2].removesuffix("()")
-        if what and _is_only_type(what, call, facts):
+        if what and _is_harmless(what, call, facts):
             continue
         if what and not is_connection_string(what, call, facts) and not is_personal_name(named):
             yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
@@ -115,17 +115,43 @@ def _errors(facts: Facts) -> Iterator[Call]:
             yield call
 
 
+_HERE = re.compile(r"isDevelopment|is_?dev\b|\bDebug\b|\bdebug\b|DEBUG|[\"']development[\"']")
+_OF_PACKAGE = re.compile(r"([a-z]\w*)\.[A-Z]\w*")
+
+
+def _is_harmless(what: str, call: Call, facts: Facts) -> bool:
+    """Return whether the value is missing here, a constant or a type, or shown to developers only."""
+    name, _, part = what.partition(" with its ")
+    found = _OF_PACKAGE.fullmatch(name) if facts.language == "go" else None
+    if found is not None and re.search(rf"[/\"]{found[1]}\"", facts.whole_text):
+        return True  # A constant of another package.
+    scope = facts.function_of(call)
+    heads = [
+        facts.text(Span(arm.fork.start, arm.span.start))
+        for arm in facts.within(facts.arms, call.span if scope is None else scope.body)
+        if is_within(call.span, arm.span) and arm.place == 0
+    ]
+    word = re.escape((part or name).rpartition(".")[2])
+    missing = re.compile(
+        rf"\bnot\s+[\w.]*\b{word}\b|[\"']{word}[\"']\s+not\s+in|!\s*[\w.]*\b{word}\b|\b{word}\s+is\s+None"
+        rf"|\b{word}\s*===?\s*(?:null|undefined|nil|\"\")|[eE]mpty\(\s*{word}\b|\bnot\s+isinstance\(\s*{word}\b"
+        rf"|\bnot\s+all\(.*{word}"
+    )
+    return any(_HERE.search(head) or missing.search(head) for head in heads) or _is_only_type(
+        name, call, facts
+    )
+
+
 _GO_VERB = re.compile(r"%[-+# 0]*[\d.*]*(?:\[\d+\])?([a-zA-Z%])")
 
 
-def _is_only_type(what: str, call: Call, facts: Facts) -> bool:
+def _is_only_type(name: str, call: Call, facts: Facts) -> bool:
     """Return whether only the type of a value is written: `log.Errorf("not a %T", session)` (Go)."""
     if facts.language != "go" or "%T" not in facts.text(call.span):
         return False
     given = [each.value for each in call.positional]
     start = next((at for at, each in enumerate(given) if each.shape == "text"), len(given))
     verbs = [verb for verb in _GO_VERB.findall(given[start].text) if verb != "%"] if given[start:] else []
-    name = what.partition(" with ")[0]
     return any(
         verb == "T" and value.text == name for verb, value in zip(verbs, given[start + 1 :], strict=False)
     )

@@ -10,7 +10,9 @@ from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.message_consumers import message_consumers
 
 _PARSERS = ("json.loads", "JSON.parse", "orjson.loads", "ujson.loads")
-_DIRECT = re.compile(r"\.(text|content|body|data|value)\b|recv|localStorage")
+_DIRECT = re.compile(
+    r"\.(text|content|body|data)\b|\b(message|msg|record|event|target|item|\w)\.value\b|recv|localStorage"
+)
 _PARSES = re.compile(r"json|pars|load|decode|read|from_", re.IGNORECASE)
 _REMOTE = re.compile(
     r"\b(message|msg|event|payload|body|response|resp|res|req|request|raw|data|chunk|frame|packet)\b"
@@ -43,12 +45,29 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if given.value.text.startswith("self.") or _is_parser(call, facts) or _comes_again(call, facts):
             continue
-        if _is_tested(call, given.value.text, facts):
+        if _is_tested(call, given.value.text, facts) or _is_suppressed(call, facts):
             continue
-        known = _DIRECT.search(given.value.text) or facts.route_of(call) is not None
+        known = _DIRECT.search(given.value.text) or (
+            facts.route_of(call) is not None and not _is_stored(given.value.text, call, facts)
+        )
         if known or _is_message(call, given.value.text, facts):
             what = f"{call.written}({given.value.text[:40]}) fails on anything that is not JSON"
             yield Hit(call.span, what, LIKELY)
+
+
+_STORED = re.compile(
+    r"\b(?:db|row|rows|record|cache\w*|settings|config|stored|existing)\b|_row\b|\bdb_|_db\b|[rR]epo"
+)
+
+
+def _is_stored(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a variable holds what the program has written itself."""
+    made = facts.assignments_to(name, call) if name.isidentifier() else ()
+    return bool(made) and made[-1].value is not None and _STORED.search(made[-1].value.text) is not None
+
+
+def _is_suppressed(call: Call, facts: Facts) -> bool:
+    return any(each.method == "suppress" for each in facts.managed_around(call))
 
 
 def _is_message(call: Call, text: str, facts: Facts) -> bool:

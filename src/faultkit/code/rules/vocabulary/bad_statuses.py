@@ -32,6 +32,12 @@ STATUS_WORDS = (b"tatus", b".ok", b"uccess", b".code", b"_error")
 _GOES_ON = frozenset(("branch", "raise"))
 
 
+_SHOWS = re.compile(
+    r"(?:[\w.]*\.)?(?:handle|show|notify|display|toast)\w*$|console\.error$|toast\.|message\.error$"
+)
+"""Calls that show a failure to a user."""
+
+
 def empty_by_status(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield the places that return an empty list because a request was refused or failed, with the list."""
     if not facts.syntax.has_any(*STATUS_WORDS):
@@ -46,6 +52,8 @@ def empty_by_status(facts: Facts) -> Iterator[tuple[Span, str]]:
             continue
         name = found["not"] or found["is"] or found["code"]
         if not _is_answer(name, arm, asked, facts):
+            continue
+        if any(_SHOWS.match(call.written) for call in facts.within(facts.calls, arm.span)):
             continue
         if (given := _returned(arm, facts)) is not None:
             yield given

@@ -58,6 +58,8 @@ def _jvm(facts: Facts) -> Iterator[tuple[Span, str]]:
     for call in facts.calls_of_method(*own, *declared) if own or declared else ():
         if not (call.is_discarded or _is_for_each(call, facts)) or call.is_awaited or facts.calls_on(call):
             continue
+        if _is_chosen(call, facts):
+            continue
         scope = own_function(call, facts)
         if call.method in own and (scope is None or _SEES.search(facts.text(scope.body))):
             continue
@@ -65,6 +67,21 @@ def _jvm(facts: Facts) -> Iterator[tuple[Span, str]]:
             continue
         if facts.language == "java" or not _fails_with_scope(call, scope, facts):
             yield call.span, f"nothing sees an error of {call.written}(): its future is dropped"
+
+
+_VALUE_OF_SWITCH = re.compile(r"(?:\breturn|=|\byield)\s*switch\b")
+
+
+def _is_chosen(call: Call, facts: Facts) -> bool:
+    """Return whether a call is the value of a switch: `return switch (kind) { case A -> load(); }` (Java)."""
+    line = facts.syntax.line_text(facts.line(call)).lstrip()
+    scope = facts.function_of(call)
+    return (
+        line.startswith(("case ", "default"))
+        and "->" in line
+        and scope is not None
+        and _VALUE_OF_SWITCH.search(facts.text(scope.body)) is not None
+    )
 
 
 @lru_cache(maxsize=4)

@@ -302,7 +302,7 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
         route = handler_around(access, facts)
         path = "" if route is None or route.route is None else route.route.path
         if route is not None and _ACCOUNT.search(f"{path} {route.name}"):
-            return written
+            return "" if _has_known_parts(written, route, facts) else written
     if deep and written.isidentifier() and _is_given_secret(written, access, facts):
         return written
     if deep and _FIELD.fullmatch(written):
@@ -331,6 +331,14 @@ def _secret_access(access: Access, facts: Facts, deep: bool) -> str:
             if _is_secret_lookup(value.text, facts) or (shows and secret_in(value.span, facts, deep=False)):
                 return written
     return ""
+
+
+def _has_known_parts(body: str, route: Scope, facts: Facts) -> bool:
+    """Return whether a function takes a body apart, and none of the parts is a secret (JavaScript)."""
+    found = re.search(rf"\{{([^{{}}]*)\}}\s*=\s*(?:await\s+)?{re.escape(body)}\b", facts.text(route.body))
+    if found is None or "..." in found[1]:
+        return False
+    return not any(is_secret_name(name, facts) for name in re.findall(r"\w+", found[1]))
 
 
 _NAME = re.compile(r"(?:(?:self|this)\.)?\w+")

@@ -106,7 +106,9 @@ def is_secret_name(name: str, facts: Facts) -> bool:
     words = [word.lower() for word in _WORD.findall(name)]
     if not words or (len(words) > 1 and words[0] in _HARMLESS_BEFORE):
         return False
-    if len(words) > 1 and (words[0] in _VERBS if name.isupper() else words == ["header", "authorization"]):
+    if len(words) > 1 and (
+        words[0] in _VERBS if name.isupper() else (words[0], words[-1]) == ("header", "authorization")
+    ):
         return False  # The name of a permission, an action or a header.
     if (
         words[-1] in _SECRET_WORDS
