@@ -180,4 +180,106 @@ CASES = [
         };
         """,
     ),
+    good(
+        "ignored-error",
+        "go",
+        """
+        package cmd
+
+        import (
+        	"strconv"
+        	"time"
+        )
+
+        func hasID(c Context) error {
+        	id, _ := strconv.Atoi(c.Param("id"))
+        	if id < 1 {
+        		return errInvalid
+        	}
+        	campaignID, _ := strconv.Atoi(c.QueryParam("campaign_id"))
+        	date, _ := time.Parse(time.RFC3339, c.Param("at"))
+        	if date.IsZero() {
+        		date = time.Now()
+        	}
+        	return c.Show(id, campaignID, date)
+        }
+        """,
+    ),
+    good(
+        "secret-in-log",
+        "typescript",
+        """
+        export class Images {
+          cover(id: number) {
+            return `${this.baseUrl}image/cover?id=${id}&apiKey=${this.key}`;
+          }
+        }
+        """,
+    ),
+    good(
+        "secret-in-code",
+        "csharp",
+        """
+        public static class FeatureFlags
+        {
+            public const string UpdateApisForInputPassword = "pm-270-update-apis-for-input-password";
+            public const string ClientHashedPassword = "password_hash_b64";
+        }
+        """,
+    ),
+    good(
+        "missing-value-used",
+        "csharp",
+        """
+        public class Filter
+        {
+            public void Check(ActionExecutingContext context, string name, List<Info> infos, Info other)
+            {
+                var model = context.ActionArguments.FirstOrDefault(a => a.Key == name);
+                Use(model.Key, model.Value);
+                var info = infos.FirstOrDefault(i => i.Name == name, other);
+                Use(info.Name, info.Series);
+            }
+        }
+        """,
+    ),
+    good(
+        "failure-only-logged",
+        "csharp",
+        """
+        public class Devices
+        {
+            public async Task<bool> SendAsync(Device device)
+            {
+                try
+                {
+                    device.UpdateLastUsed();
+                    await _unitOfWork.CommitAsync();
+                }
+                catch (Exception ex)
+                {
+                    _logger.LogError(ex, "not updated");
+                }
+                return await _mail.SendAsync(device);
+            }
+        }
+        """,
+    ),
+    good(
+        "failure-answered-as-not-found",
+        "go",
+        """
+        package cmd
+
+        import "github.com/labstack/echo/v4"
+
+        func (a *App) RobotsTxt(c echo.Context) error {
+        	b, err := a.fs.Read("/public/static/robots.txt")
+        	if err != nil {
+        		return echo.NewHTTPError(http.StatusNotFound, "robots.txt not found")
+        	}
+        	return c.Blob(http.StatusOK, "text/plain", b)
+        }
+        """,
+    ),
 ]

@@ -48,6 +48,8 @@ def _counted_as_done(facts: Facts) -> Iterator[Hit]:
         for each in facts.own(facts.within(facts.tries, consumer.body), scope):
             if each.span in seen or not _works(each.body, facts) or _fails_later(each, scope, facts):
                 continue
+            if returns_to == "the job server" and facts.loops_around(each):
+                continue  # A job goes on with its other items.
             seen.add(each.span)
             for handler in each.handlers:
                 if handler.raises or not is_failure_of_work(handler) or has_comment(facts.text(handler.span)):

@@ -31,6 +31,9 @@ _LOCAL = re.compile(
 """Calls whose failure means that there is no such thing."""
 
 
+_FILES = re.compile(r"(?:^|\.)(?:fs|assets|static\w*)$")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries:
         scope = facts.function_of(each)
@@ -46,7 +49,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 for call in facts.within(facts.calls, each.body)
                 if not is_logging(call) and not call.constructs and call.receiver_written
             ]
-            waits = [call for call in asked if _LOCAL.match(call.method) is None and call.arguments]
+            waits = [
+                call
+                for call in asked
+                if call.arguments and not (_LOCAL.match(call.method) or _FILES.search(call.receiver_written))
+            ]
             if waits and not _TOLD_APART.search(facts.text(scope.body)):
                 what = f"every failure of {waits[0].written}() is answered as if there were no such thing"
                 yield Hit(handler.span, what, LIKELY)

@@ -127,12 +127,16 @@ def _returns_nil(handler: Handler, scope: Scope, facts: Facts) -> bool:
     )
 
 
+_LAST_TIME = re.compile(r"last_?(?:seen|used|active|login|access|visit)", re.IGNORECASE)
+"""Notes of when something was used, without which the work is done all the same."""
 _ENDS = frozenset(("rollback", "Rollback", "RollbackAsync", "close", "Close", "expunge_all"))
 
 
 def _not_committed(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield handlers that only log a failed commit, before the function returns a result."""
     commits = [call for call in facts.within(facts.calls, each.body) if is_commit(call)]
+    if commits and _LAST_TIME.search(facts.text(each.body)):
+        return
     for handler in each.handlers if commits and not facts.loops_around(each) else ():
         calls = [*facts.within(facts.calls, handler.body)]
         logs = [call for call in calls if is_logging(call) or call.method in _ENDS]

@@ -257,10 +257,16 @@ def _is_parameter(call: Call, facts: Facts) -> bool:
     return any(each.name == base for scope in facts.functions_around(call) for each in scope.parameters)
 
 
+_TELLS = re.compile(r"event_?hub|progress|metric|telemetry|(?<![a-z])audit|logger", re.IGNORECASE)
+"""Calls that only tell how far the work is."""
+
+
 def _acts(span: Span, pattern: re.Pattern[str], facts: Facts) -> str:
     """Return what is done to stored things in a span; empty if nothing is."""
     for call in facts.within(facts.calls, span):
         if not pattern.match(call.method) or is_logging(call) or not call.receiver_written:
+            continue
+        if _TELLS.search(call.written):
             continue
         if not _OF_MEMORY.match(call.receiver_written) and not call.constructs and call.arguments:
             return f"{call.written}()"

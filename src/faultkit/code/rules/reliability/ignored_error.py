@@ -255,8 +255,10 @@ def _known(facts: Facts) -> Iterator[Hit]:
             continue
         if call.name in _READ_WHOLE and call.assigned[-1:] == ("_",) and _is_only_told(call, facts):
             continue
+        if call.name == "time.Parse" and call.assigned[-1:] == ("_",) and _is_asked(call, facts):
+            continue
         if call.name in _PARSES and call.assigned[-1:] == ("_",):
-            if _KEY.search(call.assigned[0]) and not _is_matched(call):
+            if _KEY.search(call.assigned[0]) and not (_is_matched(call) or _is_asked(call, facts)):
                 what = f"{call.written}() gives 0 for what it cannot read, and its error is thrown away"
                 yield Hit(call.span, what, POSSIBLE, "medium")
         elif call.assigned[-1:] == ("_",) and not _row(call):
@@ -299,6 +301,18 @@ def _is_only_told(call: Call, facts: Facts) -> bool:
     word = re.compile(rf"\b{re.escape(name)}\b".encode())
     uses = [Span(found.start(), found.end()) for found in word.finditer(facts.syntax.source, *rest)]
     return bool(uses) and all(any(is_within(use, each) for each in told) for use in uses)
+
+
+_OPTIONAL = re.compile(r"\.(?:Query\w*|FormValue|Get)\(")
+
+
+def _is_asked(call: Call, facts: Facts) -> bool:
+    """Return whether the code asks next whether there is a value, or the parameter may be left out."""
+    scope, name, given = facts.function_of(call), re.escape(call.assigned[0]), call.argument(place=0)
+    if given is not None and _OPTIONAL.search(given.value.text):
+        return True
+    later = "" if scope is None else facts.text(Span(call.span.end, scope.body.end))
+    return re.search(rf"\b{name}\s*(?:<=?|==|>|!=)\s*[01]\b|\b{name}\.IsZero\(", later) is not None
 
 
 def _is_matched(call: Call) -> bool:

@@ -105,16 +105,23 @@ def _is_of_caller(call: Call, name: str, later: str, facts: Facts) -> bool:
     return any(re.search(rf"(?<![\w.\"'`]){re.escape(each)}\b", text) for each in given if each)
 
 
+_OF_PAIRS = re.compile(r"\b(\w+)\s*=>\s*\1\.Key\b")
+"""The pairs of a dictionary are values: an empty one, never null (C#)."""
+
+
 def _may_be_none(call: Call, facts: Facts) -> bool:
     if facts.language == "python":
         is_row = call.method in _PYTHON and (call.method != "first" or "()" in call.name)
         return is_row and not call.is_returned
     if facts.language in JAVASCRIPT:
         return _ORM.match(call.method) is not None and call.is_awaited and not call.is_returned
+    if call.method[:5] in ("First", "Singl", "LastO") and _OF_PAIRS.search(facts.text(call.span)):
+        return False
     return (
         _CSHARP.match(call.method) is not None
         and (call.is_awaited or not call.method.startswith("Find"))
         and len(call.positional) > 0
+        and (len(call.positional) == 1 or call.method.endswith("Async"))  # A second one is the default.
         and not call.is_returned
     )
 

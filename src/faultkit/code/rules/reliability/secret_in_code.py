@@ -42,6 +42,15 @@ _READS_SETTING = re.compile(r"^(process\.env|import\.meta\.env|Deno\.env|os\.env
 _PUBLIC = re.compile(r"safe|public|not (?:a )?secret|no secret", re.IGNORECASE)
 
 
+_SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+){2,}")
+_OF_SECRETS = re.compile(r"passw|secret|token|key|auth|credential")
+
+
+def _is_slug(value: str) -> bool:
+    """Return whether a text names a thing in words: `pm-270-form-for-password`, `password_hash_b64`."""
+    return _SLUG.fullmatch(value) is not None and _OF_SECRETS.search(value) is not None
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     source = facts.syntax.source
     has_keys = facts.syntax.has_any(*_KEYS) or _ADDRESSES.search(source) is not None
@@ -57,6 +66,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         place, value = _literal(each, facts)
         if place is None:
+            continue
+        if _is_slug(value):
             continue
         if _NAMES_A_KEY.search(name) or _PATH.fullmatch(value) or _PUBLIC.search(facts.comment_at(each)):
             continue

@@ -77,7 +77,8 @@ def _in_clients(facts: Facts) -> Iterator[Hit]:
         place = facts.syntax.place_of(found)
         line = facts.syntax.line_text(facts.syntax.line(place.start)).lstrip()
         if not line.startswith(("//", "*", "case", "import")) and not line.rstrip().endswith("->"):
-            what = f"{found[0].strip('.')} writes headers and bodies to the log, and the secrets in them"
+            shown = "values of queries" if "Sensitive" in found[0] else "headers and bodies"
+            what = f"{found[0].strip('.')} writes {shown} to the log, and the secrets in them"
             yield Hit(place, what, LIKELY)
 
 
@@ -94,12 +95,19 @@ _LINK = re.compile(
 """Addresses that are given to users, and those of browsers' connections, which can have no headers."""
 
 
+_GIVEN_OUT = re.compile(r"\s*return\s+\$?f?[\"'`]")
+"""An address that a function gives out, mostly for a page."""
+
+
 def _in_addresses(facts: Facts) -> Iterator[Hit]:
     """Yield secrets in the query of an address: servers, proxies and clients log addresses."""
     for found in _IN_ADDRESS.finditer(facts.whole_text) if facts.syntax.has_any(*_SECRETS) else ():
         place = facts.syntax.place_of(found)
         line = facts.syntax.line_text(facts.syntax.line(place.start))
         if not line.lstrip().startswith(("#", "//", "*")) and _LINK.search(line) is None:
+            above = facts.syntax.line_text(facts.syntax.line(place.start) - 1)
+            if _LINK.search(above) or _GIVEN_OUT.match(line):
+                continue
             what = "a secret in an address may be logged by each client, proxy and server that handles it"
             yield Hit(place, what, LIKELY, "low")
 

@@ -47,7 +47,8 @@ _TAKES_IN = NamePattern(
 """Work on what a webhook is sent, besides writes."""
 _BESIDE = NamePattern(
     r"cache|metric|audit|\blog|logger|analytic|notif|mail|event|telemetry|track|stats|hook|slack|index|search|redis"
-    r"|history|session|prefetch|warm|lock|last_?(?:seen|pull|used|login|access|active|visit)|touch|usage|counter",
+    r"|history|session|prefetch|warm|lock|last_?(?:seen|pull|used|login|access|active|visit)|touch|usage|counter"
+    r"|(?:register|record|count|add)_?\w*(?:view|click|hit|impression)s?$",
     re.IGNORECASE,
 )
 """Receivers of work that the answer does not depend on."""
@@ -82,6 +83,9 @@ def _remote(facts: Facts) -> dict[Call, RemoteCall]:
     return {each.call: each for each in remote_calls(facts)}
 
 
+_OF_MAIL = re.compile(r"mail|notif", re.IGNORECASE)
+
+
 def is_write(call: Call, facts: Facts) -> bool:
     """Return whether a call changes something that is kept."""
     if call.is_deferred:
@@ -89,6 +93,8 @@ def is_write(call: Call, facts: Facts) -> bool:
     if is_commit(call):
         return True
     if is_beside(call) or call.method in ("create_task", "ensure_future"):
+        return False
+    if call.method.lower().startswith("enqueue") and _OF_MAIL.search(facts.text(call.span)):
         return False
     found = _remote(facts).get(call)
     # A function of this text may read first and write then.
