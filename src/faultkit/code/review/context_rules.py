@@ -1,4 +1,4 @@
-"""The rules that do not run in files of a context: some claims mean nothing on pages and in commands. Pure."""
+"""The rules that do not run in files of a context: some claims mean nothing on pages or in commands. Pure"""
 
 from __future__ import annotations
 
