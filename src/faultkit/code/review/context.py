@@ -167,7 +167,7 @@ _DOM_WORDS = ("document.", "window.", "localStorage.", "sessionStorage.", "XMLHt
 """One of them is in each text that `_DOM` matches; they are found faster."""
 _PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
 _BROWSER_FOLDER = re.compile(
-    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui)/"
+    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui|web/src)/"
 )
 _FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|(?:ui|web)/src)/")
 """Folders in which `api` is what a page asks, and no server."""
