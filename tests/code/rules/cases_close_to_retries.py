@@ -1,4 +1,4 @@
-"""Code that is close to retries, locks and leaks, and is right."""
+"""Code that is close to retries and other rounds, and is right."""
 
 # ruff: noqa: E101  (snippets)
 
@@ -6,9 +6,6 @@ from __future__ import annotations
 
 from tests.code.rules.cases import good
 
-_LOCK_HELD_OVER_IO = "lock-held-over-io"
-_LOCK_NOT_RELEASED = "lock-not-released"
-_RELEASED_ON_SUCCESS_ONLY = "released-on-success-only"
 _RETRY_WITHOUT_BACKOFF = "retry-without-backoff"
 _RETRY_WITHOUT_LIMIT = "retry-without-limit"
 
@@ -134,131 +131,6 @@ CASES = [
         """,
     ),
     good(
-        _RELEASED_ON_SUCCESS_ONLY,
-        "go",
-        """
-        package x
-        import "fmt"
-
-        func (p *Provider) rotate() (err error) {
-        	var tx Tx
-        	if tx, err = p.db.Beginx(); err != nil {
-        		return err
-        	}
-        	if err = p.setKey(tx); err != nil {
-        		if rollbackErr := tx.Rollback(); rollbackErr != nil {
-        			return fmt.Errorf("rolling back: %w", rollbackErr)
-        		}
-        		return fmt.Errorf("setting the key: %w", err)
-        	}
-        	if err = p.truncate(tx, "codes"); err != nil {
-        		if rollbackErr := tx.Rollback(); rollbackErr != nil {
-        			return fmt.Errorf("rolling back: %w", rollbackErr)
-        		}
-        		return fmt.Errorf("truncating: %w", err)
-        	}
-        	if err = tx.Commit(); err != nil {
-        		return err
-        	}
-        	return nil
-        }
-        """,
-    ),
-    good(
-        _RELEASED_ON_SUCCESS_ONLY,
-        "java",
-        """
-        class Tree {
-            private final Map<Object, Object> parents = new HashMap<>();
-
-            void process(Span span) {
-                Object key = span.id();
-                Object parent = keyOf(span.parentId());
-                if (parents.containsKey(key)) {
-                    parents.put(key, parent);
-                } else {
-                    parent = span.parentId();
-                }
-                if (parent == null) {
-                    parents.remove(key);
-                }
-            }
-        }
-        """,
-    ),
-    good(
-        _LOCK_NOT_RELEASED,
-        "rust",
-        """
-        pub async fn revert(pool: &PgPool, id: &str) -> Result<bool, Error> {
-            let mut conn = pool.acquire().await?;
-            sqlx::query("SELECT pg_advisory_lock(1)").execute(&mut conn).await?;
-            let result: Result<bool, Error> = async {
-                let applied = sqlx::query_scalar("SELECT id FROM done").fetch_all(pool).await?;
-                if applied.is_empty() {
-                    return Err(Error::Missing(id.to_string()));
-                }
-                Ok(true)
-            }
-            .await;
-            let _ = sqlx::query("SELECT pg_advisory_unlock(1)").execute(&mut conn).await;
-            result
-        }
-        """,
-    ),
-    good(
-        "deadlock",
-        "python",
-        """
-        from concurrent.futures import ThreadPoolExecutor, as_completed
-
-        def run_language(tasks):
-            with ThreadPoolExecutor(max_workers=4) as pool:
-                futures = [pool.submit(generate, task) for task in tasks]
-                return [future.result() for future in as_completed(futures)]
-
-        def run_all(languages):
-            with ThreadPoolExecutor(max_workers=4) as pool:
-                return [pool.submit(run_language, tasks) for tasks in languages]
-        """,
-    ),
-    good(
-        _LOCK_HELD_OVER_IO,
-        "go",
-        """
-        package x
-        import ("context"; "sync")
-
-        type Store struct {
-        	driver Driver
-        	mu     sync.Mutex
-        }
-
-        func (s *Store) CreateFirst(ctx context.Context, user *User) (bool, error) {
-        	s.mu.Lock()
-        	defer s.mu.Unlock()
-        	users, err := s.driver.ListUsers(ctx, 1)
-        	if err != nil || len(users) > 0 {
-        		return false, err
-        	}
-        	_, err = s.driver.CreateUser(ctx, user)
-        	return err == nil, err
-        }
-        """,
-    ),
-    good(
-        _LOCK_HELD_OVER_IO,
-        "python",
-        """
-        class DualCache:
-            def reserve(self, key, now):
-                with self._redis_access_lock:
-                    last = self.last_redis_access_time.get(key)
-                    self.last_redis_access_time[key] = now
-                return last
-        """,
-    ),
-    good(
         "periodic-work-ends-with-first-error",
         "java",
         """
@@ -286,43 +158,6 @@ CASES = [
           setInterval(() => void run("day"), Day.ms).unref();
           setInterval(() => void run("hour"), 60 * 60 * 1000).unref();
         }
-        """,
-    ),
-    good(
-        "task-left-running",
-        "python",
-        """
-        import asyncio
-
-        _cleanup = None
-
-        async def sweep():
-            while True:
-                await asyncio.sleep(60)
-                await remove_expired()
-
-        async def open_sessions():
-            global _cleanup
-            _cleanup = asyncio.create_task(sweep())
-
-        async def close_sessions():
-            global _cleanup
-            if _cleanup is not None:
-                _cleanup.cancel()
-        """,
-    ),
-    good(
-        "temporary-file-left",
-        "python",
-        """
-        import tempfile
-
-        def credential_paths(cert, key):
-            directory = tempfile.mkdtemp(prefix="pem")
-            return CredentialPaths(
-                cert=write_pem(directory, "cert.pem", cert),
-                key=write_pem(directory, "key.pem", key),
-            )
         """,
     ),
     good(
@@ -363,25 +198,6 @@ CASES = [
         """,
     ),
     good(
-        _LOCK_HELD_OVER_IO,
-        "csharp",
-        """
-        public class ConfigService {
-            private readonly IConfigRepository _repository;
-            private Dictionary<string, string> _cache = new();
-
-            private void EnsureCache() {
-                lock (_cache) {
-                    if (_cache.Count == 0) {
-                        var all = _repository.All();
-                        _cache = all.ToDictionary(c => c.Key, c => c.Value);
-                    }
-                }
-            }
-        }
-        """,
-    ),
-    good(
         "busy-loop",
         "python",
         """
@@ -397,17 +213,43 @@ CASES = [
         """,
     ),
     good(
-        "file-not-closed",
-        "csharp",
+        _RETRY_WITHOUT_BACKOFF,
+        "typescript",
         """
-        public class HtmlMapper {
-            protected Stream GetContentStream(string text) {
-                var stream = new MemoryStream();
-                var writer = new StreamWriter(stream);
-                writer.Write(text);
-                writer.Flush();
-                stream.Position = 0;
-                return stream;
+        export class ScoreTask {
+          async perform() {
+            while (true) {
+              const left = await this.countRemaining();
+              if (left === 0) {
+                break;
+              }
+              try {
+                await this.updateBatch();
+                await setTimeout(DELAY_MS);
+              } catch (error) {
+                Logger.error("Batch failed", error);
+                await this.skipCurrentBatch();
+              }
+            }
+          }
+        }
+        """,
+    ),
+    good(
+        _RETRY_WITHOUT_BACKOFF,
+        "java",
+        """
+        class Accounts {
+            void delete(UUID id) {
+                int tries = 0;
+                while (tries < 3) {
+                    try {
+                        client.transactWriteItems(deletesOf(id));
+                        return;
+                    } catch (TransactionCanceledException e) {
+                        tries++;
+                    }
+                }
             }
         }
         """,

@@ -251,4 +251,51 @@ CASES = [
         }
         """,
     ),
+    good(
+        _CHECKED_THEN_INSERTED,
+        "python",
+        """
+        class Logger:
+            def __init__(self):
+                self.instances = {}
+
+            async def instance_for(self, credentials):
+                if credentials not in self.instances:
+                    made = Instance()
+                    await made.ensure_token(credentials)
+                    self.instances[credentials] = made
+                return self.instances[credentials]
+        """,
+    ),
+    good(
+        _LOADED_BY_EVERY_CALLER,
+        "typescript",
+        """
+        export class TokenService {
+          private queryAfter: Map<string, Date> = new Map();
+
+          async getToken(secret: string): Promise<Token | undefined> {
+            const found = this.find(secret);
+            if (found) {
+              return found;
+            }
+            if (this.isThrottled(secret)) {
+              return undefined;
+            }
+            return await this.queryToken(secret);
+          }
+
+          private isThrottled(secret: string): boolean {
+            const next = this.queryAfter.get(secret);
+            return next !== undefined && isFuture(next);
+          }
+
+          private async queryToken(secret: string): Promise<Token | undefined> {
+            const token = await this.store.get(secret);
+            this.queryAfter.set(secret, addMinutes(new Date(), 5));
+            return token;
+          }
+        }
+        """,
+    ),
 ]

@@ -88,8 +88,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for call, lock in awaited_in_short_locks(facts)
             if call not in told and not is_asked_before(lock, call, facts) and not _is_of_driver(call, facts)
         ]
-    held = without_meant(held, facts)
     http |= through_functions(http, facts) if held else set()
+    held = without_meant(held, http, facts)
     told_of = set[tuple[Scope | None, str]]()
     for call, lock, is_shared in held:
         if (facts.named_function_of(call), lock) in told_of:

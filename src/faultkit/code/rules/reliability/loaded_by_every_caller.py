@@ -279,9 +279,12 @@ def _kept_by(helper: Scope, facts: Facts) -> set[str]:
         bare = call.receiver_written.removeprefix("self.").removeprefix("this.")
         if call.span.start > loads.span.start and (bare in _members(facts) or _CACHES.search(bare)):
             kept.add(bare)
-    return {name for name in kept if "." not in name and not _PROGRESS.search(name)}
+    kept = {name for name in kept if "." not in name and not _PROGRESS.search(name)}
+    return set() if all(map(_TIMES.search, kept)) else kept
 
 
+_TIMES = re.compile(r"(?:[a-z](?:After|Until|At|Time)|_(?:after|until|at|time))$")
+"""Members that say when something was or may be done: they are no values that were loaded."""
 _PROGRESS = re.compile(
     r"^_?(err(or)?|end|done|closed|started|state|next|page|cursor|offset|html|rows?|count)$|[eE]nd$"
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
@@ -120,8 +120,10 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
         and not _SAFE.match(each.method)
         and not facts.handlers_around(each)
     ]
-    if between:
-        yield Hit(made.span, f"{what} is left behind when {between[0].written}() fails", LIKELY)
+    own = [each.span for each in between if re.fullmatch(rf"{word}\.(write|Write\w*|seek)", each.written)]
+    others = [each for each in between if not any(is_within(each.span, one) for one in own)]
+    if others:
+        yield Hit(made.span, f"{what} is left behind when {others[0].written}() fails", LIKELY)
 
 
 def _other_names(names: tuple[str, ...], text: str) -> tuple[str, ...]:

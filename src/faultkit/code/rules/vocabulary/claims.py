@@ -95,6 +95,8 @@ def _is_claim(question: Thing, setting: Thing, facts: Facts) -> bool:
         return False
     if question.kind == "entry" and not _may_interleave(question, setting, facts):
         return False
+    if question.kind == "entry" and not _is_about_once(question) and _is_given_out(question, facts):
+        return False
     names = _names_of(question, facts)
     refuses = False
     for step in facts.within(facts.steps, scope.body):
@@ -119,6 +121,15 @@ def _is_claim(question: Thing, setting: Thing, facts: Facts) -> bool:
                 return _is_about_once(question) and arm.leaves != ""
             refuses = refuses or _refuses(arm, is_missing, question, setting, facts)
     return refuses
+
+
+def _is_given_out(question: Thing, facts: Facts) -> bool:
+    """Return whether the function returns the entry itself, as a cache does: `return self.clients[key]`."""
+    last = question.store.rpartition(".")[2]
+    return bool(last) and any(
+        step.kind == "return" and re.match(rf"(?:await\s+)?(?:\w+\.)*{re.escape(last)}\s*[\[!]", step.text)
+        for step in facts.within(facts.steps, question.scope.body)
+    )
 
 
 def _is_about_missing(text: str, names: frozenset[str]) -> bool:

@@ -112,14 +112,18 @@ _WRITES = NamePattern(
 _START = NamePattern(r"^_?(startup|start_?up_?check|on_?start_?up|init|initiali[sz]e|setup)$", re.I)
 
 
-def without_meant(held: list[tuple[Call, str, bool]], facts: Facts) -> list[tuple[Call, str, bool]]:
-    """Return calls with the locks around them, without those for which the lock is meant."""
+def without_meant(
+    held: list[tuple[Call, str, bool]], http: set[Call], facts: Facts
+) -> list[tuple[Call, str, bool]]:
+    """Return calls with the locks around them, without those for which the lock is meant.
+
+    To load for all from another service is none: that may be slow while the old value is still good."""
     return [
         each
         for each in held
         if not _is_at_start(each[0], facts)
         and not _is_one_change(each[0], each[1], held, facts)
-        and not ({*each[0].assigned} - {"err", "_"} and loads_for_all(each[0], facts))
+        and not (each[0] not in http and {*each[0].assigned} - {"err", "_"} and loads_for_all(each[0], facts))
     ]
 
 

@@ -99,6 +99,9 @@ def _written(target: str) -> str:
     return target.removeprefix("self.")
 
 
+_OF_ONE_CLIENT = re.compile(r"(?:Session|Connection|Channel|Socket)(?:Context|Impl)?$")
+
+
 def _kept_by(path: str, given: str, place: Assignment | Call, facts: Facts) -> Repeated | None:
     """Return the run for a client after which a collection still keeps what was made for it."""
     key = key_of(path)
@@ -108,6 +111,8 @@ def _kept_by(path: str, given: str, place: Assignment | Call, facts: Facts) -> R
     run = repeated_around(place, facts)
     if run is None or run.of == "message":
         return None
+    if _OF_ONE_CLIENT.search(run.scope.owner) and re.search(r"[lL]istener|[cC]allback|[hH]andler", key):
+        return None  # The object is the connection itself, and ends with its listeners.
     if not _is_of_client(given, place, run, facts):
         keyed = isinstance(place, Assignment) or len(place.positional) > 1
         if not of_clients or (not given.isidentifier() and not isinstance(place, Assignment)):

@@ -202,6 +202,11 @@ def _waits_outside(each: Try, loop: Loop, skips: bool, facts: Facts) -> bool:
     return any(is_sleep(call) or may_wait(call, facts) for call in outside)
 
 
+_LEAVES_OUT = re.compile(
+    r"^_?(skip|discard|drop|give_?up|quarantine|dead_?letter|mark_?(as_?)?failed)", re.IGNORECASE
+)
+
+
 def _goes_on_at_once(handler: Handler, facts: Facts) -> bool:
     """Return whether a handler leads to the next round without a pause."""
     if handler.raises or _PAUSES.search(facts.text(handler.body)):
@@ -210,6 +215,8 @@ def _goes_on_at_once(handler: Handler, facts: Facts) -> bool:
         return False
     if "<-" in facts.text(handler.body) and facts.language == "go":
         return False
+    if any(_LEAVES_OUT.match(call.method) for call in facts.within(facts.calls, handler.body)):
+        return False  # The next round has other work.
     if not handler.exits:
         return True
     branches = [step for step in facts.within(facts.steps, handler.body) if step.kind == "branch"]

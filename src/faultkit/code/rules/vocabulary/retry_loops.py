@@ -40,7 +40,9 @@ _CONFLICTS = re.compile(
 )
 _OF_KIND = re.compile(r"!\s*\(\s*\w+ instanceof ([\w.]+)\s*\)\s*(?:\|\||\))")
 """`if (!(error instanceof UniqueConstraintError)) throw error`: all others are thrown."""
-_ANY_CONFLICTS = re.compile(rf"{_CONFLICTS.pattern}|(Stale|Optimistic)\w*(Error|Exception)$")
+_ANY_CONFLICTS = re.compile(
+    rf"{_CONFLICTS.pattern}|(Stale|Optimistic|TransactionCancel|Contested)\w*(Error|Exception)$"
+)
 """Errors of two that did the same at once: the next try is expected to work."""
 _DECIDES = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _RETRYABLE = re.compile(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
@@ -166,8 +168,8 @@ def _while_it_fails(loop: Loop, facts: Facts) -> Retry | None:
         return None
     waits = waits_in(loop, facts)
     selected = not waits and re.search(r"\bsleep(?:_until)?\(\w+\)\s*=>", facts.text(loop.body)) is not None
-    leaves = any(step.kind in ("return", "break") for step in facts.within(facts.steps, loop.body))
-    leaves = leaves or LEAVES_SELECT.search(select_with_wait(loop, facts)) is not None
+    leaves = LEAVES_SELECT.search(select_with_wait(loop, facts)) is not None
+    leaves |= any(step.kind in ("return", "break") for step in facts.within(facts.steps, loop.body))
     longer = not waits or not all(map(is_constant, waits))
     return Retry("loop", loop.head, loop.head, None, loop, bool(waits) or selected, longer, leaves)
 
@@ -313,10 +315,10 @@ def _tries_another(loop: Loop, each: Try, facts: Facts) -> bool:
     ):
         return True
     after = Span(each.body.end, loop.body.end)
-    if any(facts.mentions(name, each.body) for name in changed_in(after, facts)):
-        return True
     moved = made_of(moved_in(after, facts), Span(loop.body.start, each.body.end), facts)
-    return any(is_given(name, each.body, facts) for name in moved)
+    return any(facts.mentions(name, each.body) for name in changed_in(after, facts)) or any(
+        is_given(name, each.body, facts) for name in moved
+    )
 
 
 def _is_answer(each: Try) -> bool:
@@ -444,8 +446,8 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
 
 def _goes_on(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether the next round gives a call something else, as after `folder = filepath.Dir(folder)`."""
-    carried = changed_in(Span(call.span.end, loop.body.end), facts)
-    made = made_of(carried, Span(loop.body.start, call.span.start), facts)
+    after = Span(call.span.end, loop.body.end)
+    made = made_of(changed_in(after, facts), Span(loop.body.start, call.span.start), facts)
     return any(is_given(name, call.span, facts) for name in made - {*call.assigned})
 
 
