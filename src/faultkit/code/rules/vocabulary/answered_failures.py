@@ -83,9 +83,6 @@ def _remote(facts: Facts) -> dict[Call, RemoteCall]:
     return {each.call: each for each in remote_calls(facts)}
 
 
-_OF_MAIL = re.compile(r"mail|notif", re.IGNORECASE)
-
-
 def is_write(call: Call, facts: Facts) -> bool:
     """Return whether a call changes something that is kept."""
     if call.is_deferred:
@@ -94,7 +91,7 @@ def is_write(call: Call, facts: Facts) -> bool:
         return True
     if is_beside(call) or call.method in ("create_task", "ensure_future"):
         return False
-    if call.method.lower().startswith("enqueue") and _OF_MAIL.search(facts.text(call.span)):
+    if call.method.lower().startswith("enqueue") and re.search(r"(?i)mail|notif", facts.text(call.span)):
         return False
     found = _remote(facts).get(call)
     # A function of this text may read first and write then.
