@@ -128,6 +128,7 @@ def find_files(
     wanted: dict[str, FileToReview] = {}
     skipped: dict[str, ReviewedFile] = {}
     excluded: set[str] = set()
+    folders: dict[str, str] = {}
     for path in paths:
         name = local_path(path)
         if not name:
@@ -136,13 +137,23 @@ def find_files(
             _in_folder(name, language, skipped) if os.path.isdir(name) else [_named(name, language, choice)]
         )
         for each in found:
-            real = os.path.realpath(each.path)
+            real = _real_path(each.path, folders)
             if (each.context is None) and any(row.match(each.path, each.relative) for row in choice.exclude):
                 excluded.add(real)
             elif real not in wanted or each.context is not None:
                 # A file that is named goes before the same file of a folder.
                 wanted[real] = _as_chosen(each, choice)
     return FilesFound(_with_copies_marked(wanted.values()), tuple(skipped.values()), len(excluded))
+
+
+def _real_path(path: str, folders: dict[str, str]) -> str:
+    """Return the path without links; folders whose path is known are not looked at again."""
+    folder, name = os.path.split(path)
+    if name in ("", ".", "..") or os.path.islink(path):
+        return os.path.realpath(path)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)
 
 
 def _with_copies_marked(wanted: Iterable[FileToReview]) -> tuple[FileToReview, ...]:
@@ -167,6 +178,8 @@ def _as_chosen(each: FileToReview, choice: PathChoice) -> FileToReview:
     if each.context is not None:
         return each
     named = [name for patterns, name in choice.contexts if patterns.match(each.path, each.relative)]
+    if not named and choice.include <= each.include:
+        return each
     return replace(each, context=named[-1] if named else None, include=each.include | choice.include)
 
 
