@@ -340,4 +340,56 @@ CASES = [
         }
         """,
     ),
+    good(
+        "unbounded-recursion",
+        "javascript",
+        """
+        function init(sbx, env) {
+          function settingsOf(plugin, settings) {
+            return settings[plugin.name] || {};
+          }
+          sbx.settingsOf = function pluginSettings(plugin) {
+            return settingsOf(plugin, env.settings);
+          };
+        }
+        """,
+    ),
+    good(
+        "missing-value-used",
+        "csharp",
+        """
+        public class Users {
+            public async Task Update(Guid id, Config config) {
+                var user = Query(db).FirstOrDefault(u => u.Id.Equals(id))
+                    ?? throw new ArgumentException("No user");
+                user.Mode = config.Mode;
+                await db.SaveChangesAsync();
+            }
+        }
+        """,
+    ),
+    good(
+        "secret-in-code",
+        "rust",
+        """
+        const MEILI_S3_ACCESS_KEY: &str = "MEILI_S3_ACCESS_KEY";
+        """,
+    ),
+    good(
+        "lazy-relation-in-loop",
+        "python",
+        """
+        from django.db import models
+
+        class Device(models.Model):
+            site = models.ForeignKey(Site, on_delete=models.CASCADE)
+            parent = models.ForeignKey("self", on_delete=models.CASCADE)
+
+            def move(self):
+                devices = Device.objects.filter(parent=self)
+                for device in devices:
+                    device.site = self.site
+                    device.save()
+        """,
+    ),
 ]

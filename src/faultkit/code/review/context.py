@@ -139,6 +139,8 @@ _UI_SCOPES = (
     "@mui/",
     "@radix-ui/",
     "prosemirror-",
+    "$lib/",
+    "$app/",
     "@vueuse/",
     "react-dom/",
 )
@@ -158,12 +160,23 @@ _DOM = re.compile(
         | window\.(?:location|addEventListener|document|localStorage|sessionStorage|history|navigator|open\(
             |alert\(|matchMedia|__\w+|\$|jQuery)
         | (?:localStorage|sessionStorage)\.
-        | new\ XMLHttpRequest\b
+        | new\ (?:XMLHttpRequest|FileReader)\b
+        | self\.(?:addEventListener|skipWaiting|clients)\b
         | (?:\$|jQuery)\(\s*(?:document|function|['"][.#])
         )""",
     re.VERBOSE,
 )
-_DOM_WORDS = ("document.", "window.", "localStorage.", "sessionStorage.", "XMLHttpRequest", "$(", "jQuery(")
+_DOM_WORDS = (
+    "document.",
+    "window.",
+    "localStorage.",
+    "sessionStorage.",
+    "XMLHttpRequest",
+    "FileReader",
+    "self.",
+    "$(",
+    "jQuery(",
+)
 """One of them is in each text that `_DOM` matches; they are found faster."""
 _PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
 _BROWSER_FOLDER = re.compile(
@@ -242,6 +255,8 @@ def _says_browser(head: FileHead) -> bool:
     if ("process." in head.text or "use server" in head.text) and _PROCESS.search(head.text):
         return False
     of_page = modules & _UI_MODULES or any(each.startswith(_UI_SCOPES) for each in modules)
+    if ".server." in head.path or "+server." in head.path or "$lib/server" in head.text:
+        return False
     if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
         return False
     if of_page or _FRONTEND.search(head.path) or _BROWSER_FOLDER.search(head.path):

@@ -64,6 +64,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     relation not in told
                     and read.span not in seen
                     and read.relation.lower() not in rows.fetched
+                    and not _is_set(read.span, facts)
                 ):
                     told.add(relation)
                     seen.add(read.span)
@@ -363,6 +364,11 @@ def _parts(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, str]]:
         found = re.fullmatch(rf"{item}\.(\w+s)", inner.over)
         if found and not _PLAIN.search(found[1]) and inner.kind == "each":
             yield inner.head, found[1]
+
+
+def _is_set(span: Span, facts: Facts) -> bool:
+    """Return whether a relation is given a value here, which loads nothing."""
+    return re.match(rb"\s*=(?!=)", facts.syntax.source[span.end : span.end + 8]) is not None
 
 
 def _collected(facts: Facts) -> Iterator[Hit]:

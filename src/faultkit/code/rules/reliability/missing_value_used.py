@@ -117,6 +117,8 @@ def _may_be_none(call: Call, facts: Facts) -> bool:
         return _ORM.match(call.method) is not None and call.is_awaited and not call.is_returned
     if call.method[:5] in ("First", "Singl", "LastO") and _OF_PAIRS.search(facts.text(call.span)):
         return False
+    if facts.syntax.source[call.span.end : call.span.end + 120].lstrip(b") \r\n\t").startswith(b"??"):
+        return False
     return (
         _CSHARP.match(call.method) is not None
         and (call.is_awaited or not call.method.startswith("Find"))

@@ -69,6 +69,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_slug(value):
             continue
+        if value.lower() == name.lower():
+            continue  # The name of a setting.
         if _NAMES_A_KEY.search(name) or _PATH.fullmatch(value) or _PUBLIC.search(facts.comment_at(each)):
             continue
         if len(value) >= 8 and " " not in value and not _EXAMPLE.search(value) and not _KNOWN.match(value):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 
 _RETRIES_ONLY = ("kotlin", "csharp", "rust")
 """Languages in which overloads, or code that a macro writes, may end a recursion."""
@@ -22,6 +22,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.callers_of(scope):
             if facts.function_of(call) is not scope or call.is_launched:
                 continue
+            if not call.receiver and facts.language in JAVASCRIPT and _is_property(scope, facts):
+                continue  # The function of that name around it.
             if call.receiver and call.receiver_written not in ("self", "cls", scope.owner):
                 continue  # Another object of the same class.
             if facts.language in ("java", "kotlin", "csharp") and not _is_same_overload(call, scope):
@@ -34,6 +36,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             elif not _has_way_out(call, scope, facts):
                 yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", LIKELY)
+
+
+_SET = re.compile(rb"\.\s*[\w$]+\s*=\s*$")
+
+
+def _is_property(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function is the value of a property, by whose name alone it cannot be called."""
+    return _SET.search(facts.syntax.source[max(0, scope.span.start - 80) : scope.span.start]) is not None
 
 
 def _is_same_overload(call: Call, scope: Scope) -> bool:
