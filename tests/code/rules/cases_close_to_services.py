@@ -392,4 +392,34 @@ CASES = [
                     device.save()
         """,
     ),
+    good(
+        "whole-body-loaded",
+        "csharp",
+        """
+        public class Listings {
+            private byte[] _countriesCache;
+            public async Task<Stream> Countries(HttpClient client, string path, CancellationToken token) {
+                using var response = await client.GetAsync("/countries", token);
+                var bytes = await response.Content.ReadAsByteArrayAsync(token);
+                await File.WriteAllBytesAsync(path, bytes, token);
+                _countriesCache = bytes;
+                return new MemoryStream(bytes, writable: false);
+            }
+        }
+        """,
+    ),
+    good(
+        "shared-mutable-state",
+        "java",
+        """
+        @RestController
+        class ServiceProperties implements InitializingBean {
+          private Map<String, String> mapping = new HashMap<>();
+          @Override
+          public void afterPropertiesSet() {
+            mapping.put("default", "default");
+          }
+        }
+        """,
+    ),
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.held_wholes import wholes_used_in_parts
+from faultkit.code.rules.vocabulary.held_wholes import is_kept, wholes_used_in_parts
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -66,6 +66,9 @@ def _held(facts: Facts) -> Iterator[Hit]:
             if not holds.search(each.name) or facts.function_of(each) is not facts.function_of(call):
                 continue
             inside = call.span.start < each.span.start and each.span.end <= call.span.end
+            scope = facts.named_function_of(each)
+            if scope is not None and is_kept(each, scope, facts):
+                continue
             if inside or not given.isdisjoint(each.assigned):
                 yield Hit(each.span, f"{each.written}() holds the whole body before it is written", LIKELY)
                 break

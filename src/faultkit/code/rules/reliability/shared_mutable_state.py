@@ -198,7 +198,9 @@ def _in_self(call: Call, facts: Facts) -> str:
 def _is_late(scope: Scope, classes: set[str], facts: Facts) -> bool:
     """Return whether a method of these classes runs after the start, and takes no lock."""
     owner = scope.owner.rpartition(".")[2]
-    made_once = scope.short_name == owner or any(each.method in _AT_START for each in scope.decorators)
+    made_once = scope.short_name in (owner, "afterPropertiesSet") or any(
+        each.method in _AT_START for each in scope.decorators
+    )
     return owner in classes and not made_once and not _GUARDS.search(facts.text(scope.span))
 
 

@@ -326,6 +326,8 @@ def _is_asked(value: str, given: frozenset[str] | set[str], facts: Facts) -> boo
             and not re.search(r"\w\s*(>|>=|<=)\s*[\w.]", text)
             and bool(names)
         )
+    if "app_data" in value or "app_state" in value:
+        return False  # A setting of the server.
     # `{"size": response.size}` states a size.
     if value.startswith("{") or not _NAMED.search(value) or not given & words(value):
         return False

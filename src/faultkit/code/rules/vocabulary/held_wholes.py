@@ -145,9 +145,22 @@ def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:
     for form in (re.escape(facts.text(call.span)), *names):
         if not is_remade and _by_line(form, body):
             return "line by line"
-        if _written(form, body, family):
+        if _written(form, body, family) and not is_kept(call, scope, facts):
             return "written"
     return None
+
+
+def is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the whole stays in memory anyway: an object keeps it, as a cache does."""
+    return any(
+        each.value is not None and each.value.text in call.assigned and not _is_local(each.targets[0])
+        for each in facts.within(facts.assignments, scope.body)
+        if len(each.targets) == 1
+    )
+
+
+def _is_local(name: str) -> bool:
+    return name.isidentifier() and not name.startswith("_")
 
 
 def _is_remade(call: Call, scope: Scope, facts: Facts) -> bool:
