@@ -67,4 +67,5 @@ RULE = Rule(
     severity="low",
     languages=GO,
     check=_check,
+    by_default=False,
 )
