@@ -159,7 +159,7 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
             may_fail
             and not is_survived(call, facts)
             and not facts.are_exclusive(Place(Span(begin, begin + 1)), call)
-            and not any(_is_done(end, call, facts) for end in behind)
+            and not any(is_done_before(end, call, facts) for end in behind)
         ):
             return f"{call.written}() fails"
     return ""
@@ -200,8 +200,9 @@ def is_survived(call: Call, facts: Facts) -> bool:
     )
 
 
-def _is_done(end: Placed, call: Call, facts: Facts) -> bool:
-    return end.span.end <= call.span.start and not facts.are_exclusive(end, call)
+def is_done_before(end: Placed, place: Placed, facts: Facts) -> bool:
+    """Return whether what ends something stands before a place, and not on another branch."""
+    return end.span.end <= place.span.start and not facts.are_exclusive(end, place)
 
 
 def _is_missing(begin: int, step: Step, facts: Facts) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.exits import is_done_before
 
 _OF_ANSWER = re.compile(r"\w+[?!]*\.body(?:\(\))?(?:!!)?\s*(?:\?:|$)")
 _ENDS = frozenset(("aclose", "close", "aread", "read"))
@@ -88,13 +89,9 @@ def _of_httpx(facts: Facts) -> Iterator[tuple[Span, str]]:
                 continue
             if used.search(step.text) or _is_of_failure(step, call, facts) or _is_in_try(step, scope, facts):
                 continue
-            if not any(_is_before(end, step, facts) for end in ends):
+            if not any(is_done_before(end, step, facts) for end in ends):
                 yield step.span, name
                 break
-
-
-def _is_before(end: Call, step: Step, facts: Facts) -> bool:
-    return end.span.end <= step.span.start and not facts.are_exclusive(end, step)
 
 
 def _is_of_failure(step: Step, call: Call, facts: Facts) -> bool:
