@@ -73,11 +73,11 @@ def _matters(call: Call, facts: Facts) -> bool:
     if reads and reads <= {"year", "month", "day", "hour", "minute", "second", "microsecond"}:
         return False
     sums = any(
-        step.kind == "binary" and step.word in ("+", "-", "<", ">", "<=", ">=")
-        and not _is_duration(step, facts)
+        step.word in ("+", "-", "<", ">", "<=", ">=")
         and (step.span.start <= call.span.start < step.span.end
              or any(side.text in call.assigned for side in step.sides))
-        for step in facts.steps
+        and not _is_duration(step, facts)
+        for step in facts.steps_of("binary")
     )  # fmt: skip
     return sums or "isoformat" in used
 
