@@ -27,8 +27,8 @@ those, not this page. `fault explain RULE` prints the same.
 `fault review FILE|DIR` runs {count} rules over code and reports what will fail or be slow in production,
 where, and how to fix it. It is offline and deterministic: the same text has the same findings. A rule sees
 one file at a time, so each finding has a confidence: 0.95 if the text alone proves it, 0.8 if only unusual
-code elsewhere could make it right, 0.5 if code elsewhere may well do so. `--min-confidence 0.8` leaves the
-last ones out.
+code elsewhere could make it right, 0.5 if code elsewhere may well do so. The last ones are counted, and shown
+only with `--min-confidence 0.5`.
 
 A comment `fault: ignore[FK-R001, broad-catch] reason` suppresses findings of its statement;
 [code.md](code.md#suppressions) has the other forms. Rules named FK-S are about such comments.

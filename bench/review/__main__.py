@@ -19,6 +19,7 @@ from bench.review.recall import outcome_of, pairs_folder, read_pairs, recall_tab
 from bench.review.sample import draw, sample_lines
 from bench.review.speed import FILES, measure
 from faultkit.base.errors import FaultkitError
+from faultkit.code.rules.rule import LIKELY
 
 
 def main(words: Sequence[str]) -> int:
@@ -70,6 +71,9 @@ def _parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("recall", help="Show how many defects of a set of pairs are found.")
     one.add_argument("folder", type=Path, help="A folder of pairs, or an archive of one.")
+    one.add_argument(
+        "--min-confidence", type=float, default=LIKELY, help="By default that of `fault review`."
+    )
     one.set_defaults(run=_recall)
 
     one = commands.add_parser("speed", help="Measure the time of a review.")
@@ -130,7 +134,7 @@ def _precision(asked: argparse.Namespace) -> None:
 
 def _recall(asked: argparse.Namespace) -> None:
     with pairs_folder(asked.folder) as folder:
-        print(recall_table(map(outcome_of, read_pairs(folder))))
+        print(recall_table(outcome_of(pair, asked.min_confidence) for pair in read_pairs(folder)))
 
 
 def _speed(asked: argparse.Namespace) -> int:

@@ -6,7 +6,8 @@ A pair is a folder `<language>/<name>` with `bad.<ext>`, `good.<ext>` and `meta.
 
 `lines` are the first and the last line of the defect in the bad file, and `also`, if given, single lines
 that name it as well, such as the declaration of what is used wrongly. It is found if a rule flags one of
-these lines and flags the good file less often. Pairs are written by people who have not read the rules.
+these lines and flags the good file less often; findings that `fault review` does not show by default do not
+count. Pairs are written by people who have not read the rules.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from faultkit.base.files import read_text
 from faultkit.base.sample_statistics import proportion_interval
 from faultkit.code.languages import language_of
 from faultkit.code.review.engine import findings_of
-from faultkit.code.rules.rule import Finding
+from faultkit.code.rules.rule import LIKELY, Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +106,17 @@ def _file(folder: Path, stem: str) -> Path:
     return files[0]
 
 
-def outcome_of(pair: Pair) -> Outcome:
+def outcome_of(pair: Pair, min_confidence: float = LIKELY) -> Outcome:
     """Review both files of a pair."""
-    on_bad, on_good = (findings_of(read_text(path), language_of(path.name)) for path in (pair.bad, pair.good))
+    on_bad, on_good = (
+        [each for each in _review(path) if each.confidence >= min_confidence]
+        for path in (pair.bad, pair.good)
+    )
     return judge_pair(pair, on_bad, on_good)
+
+
+def _review(path: Path) -> tuple[Finding, ...]:
+    return findings_of(read_text(path), language_of(path.name))
 
 
 def judge_pair(pair: Pair, on_bad: Sequence[Finding], on_good: Sequence[Finding]) -> Outcome:

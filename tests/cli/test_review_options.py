@@ -39,6 +39,17 @@ def places(document: dict[str, Any]) -> list[str]:
     return [f"{each['file']} {each['rule']}" for each in document["findings"]]
 
 
+def test_findings_below_the_confidence_are_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ("app.py", "--select", "FK-R001", "--min-confidence", "0.99")
+    found = review(capsys, *args)
+    assert (found["findings"], found["hidden"]["confidence"]) == ([], 1)
+    lowest = review(capsys, *args[:3])["findings"][0]["confidence"]
+    assert invoke(["review", *args]) == 0
+    assert f"not shown: 1 finding of low confidence; --min-confidence {lowest:g} shows them\n" in (
+        capsys.readouterr().out
+    )
+
+
 def test_contexts_leave_out_and_skip_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["review", ".", "--select", RULES]) == 0
     shown = capsys.readouterr()

@@ -96,7 +96,9 @@ def _choice_options(command: F) -> F:
             help="Omit findings below this severity.",
         ),
         click.option(
-            "--min-confidence", type=click.FloatRange(0, 1), help="Omit findings below this confidence."
+            "--min-confidence",
+            type=click.FloatRange(0, 1),
+            help="Omit findings below this confidence; by default 0.8.",
         ),
         click.option(
             "--fail-on",

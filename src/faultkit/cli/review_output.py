@@ -90,6 +90,7 @@ def review_document(review: Review) -> dict[str, Any]:
             "comment": review.hidden("comment"),
             "baseline": review.hidden("baseline"),
             "unchanged": review.hidden("unchanged"),
+            "confidence": review.hidden("confidence"),
         },
         "fixed": [
             {"rule": rule, "file": file, "function": function, "message": message, "count": count}
@@ -196,6 +197,10 @@ def _not_shown(review: Review) -> Iterable[str]:
         titles = [f"{count} of {BY_NAME[name].title}" for name, count in left_out.items()]
         of = f" ({', '.join(titles)})" if len(titles) > 1 else f" of {BY_NAME[next(iter(left_out))].title}"
         yield f"not reviewed: {total}{of}; --include {','.join(left_out)} reviews them"
+    if possible := review.hidden("confidence"):
+        lowest = min(each.finding.confidence for each in review.findings if each.hidden == "confidence")
+        count = count_of(possible, "finding")
+        yield f"not shown: {count} of low confidence; --min-confidence {lowest:g} shows them"
     if commented := review.hidden("comment"):
         yield f"not shown: {count_of(commented, 'finding')} that comments suppress"
     if known := review.hidden("baseline"):

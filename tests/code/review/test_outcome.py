@@ -10,7 +10,7 @@ from faultkit.code.review.engine import findings_of
 from faultkit.code.review.outcome import Judgement, hide, judge, shown
 from faultkit.code.review.path_patterns import path_patterns
 from faultkit.code.review.review_files import ReviewedFile
-from faultkit.code.rules.rule import Severity
+from faultkit.code.rules.rule import POSSIBLE, Severity
 
 FINDING = next(
     each
@@ -26,8 +26,11 @@ def outcome(file: ReviewedFile = FILE, by: Judgement = Judgement()) -> list[tupl
 
 def test_a_finding_is_shown_unless_something_hides_it() -> None:
     assert outcome() == [("", "")]
-    assert outcome(by=Judgement(min_severity="critical")) == [("threshold", "")]
-    assert outcome(by=Judgement(min_confidence=0.99)) == [("threshold", "")]
+    assert outcome(by=Judgement(min_severity="critical")) == [("severity", "")]
+    assert outcome(by=Judgement(min_confidence=0.99)) == [("confidence", "")]
+    possible = replace(FILE, findings=(replace(FINDING, confidence=POSSIBLE),))
+    assert outcome(possible) == [("confidence", "")]
+    assert outcome(possible, Judgement(min_confidence=POSSIBLE)) == [("", "")]
     assert outcome(by=Judgement(kind="performance")) == []
 
 
@@ -60,5 +63,5 @@ def test_the_most_exact_name_sets_the_severity(severities: dict[str, Severity], 
 def test_only_what_is_shown_is_hidden_later() -> None:
     findings = [*judge(FILE, Judgement()), *judge(FILE, Judgement(min_severity="critical"))]
     left = hide(findings, "unchanged", lambda each: True)
-    assert [each.hidden for each in left] == ["unchanged", "threshold"]
+    assert [each.hidden for each in left] == ["unchanged", "severity"]
     assert (shown(findings), shown(left)) == ([FINDING], [])

@@ -105,7 +105,7 @@ def against(
     judged = []
     for each in findings:
         identity = baseline.identity(each.finding, each.path)
-        is_known = each.hidden in ("", "threshold") and left[identity] > 0
+        is_known = each.hidden in ("", "severity", "confidence") and left[identity] > 0
         left[identity] -= is_known
         judged.append(replace(each, hidden="baseline") if is_known and not each.hidden else each)
     files = {_relative(path, baseline.folder) for path in reviewed.paths}

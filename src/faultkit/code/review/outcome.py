@@ -1,7 +1,7 @@
 """What becomes of the findings of a review: shown, or hidden and why. Pure.
 
 A finding is hidden by the first of these that applies: a rule that is ignored for its path (it is left out
-altogether), a comment, a threshold, the baseline, lines that did not change.
+altogether), a comment, its severity, its confidence, the baseline, lines that did not change.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.review.selection import exactness
-from faultkit.code.rules.rule import SEVERITIES, Finding, Severity
+from faultkit.code.rules.rule import LIKELY, SEVERITIES, Finding, Severity
 
-Hiding: TypeAlias = Literal["", "comment", "threshold", "baseline", "unchanged"]
+Hiding: TypeAlias = Literal["", "comment", "severity", "confidence", "baseline", "unchanged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Judgement:
 
     kind: str | None = None
     min_severity: Severity = "low"
-    min_confidence: float = 0.0
+    min_confidence: float = LIKELY
+    """By default, what code elsewhere may well make right is not shown."""
     severities: Mapping[str, Severity] = field(default_factory=dict)
     """Severities by the names of rules; the most exact name counts."""
     ignores: Sequence[tuple[PathPatterns, tuple[str, ...]]] = ()
@@ -56,7 +57,7 @@ def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
         if reason is not None:
             yield JudgedFinding(finding, file.path, "comment", reason)
         else:
-            yield JudgedFinding(finding, file.path, "threshold" if _is_low(finding, by) else "")
+            yield JudgedFinding(finding, file.path, _threshold(finding, by))
 
 
 def _severity(finding: Finding, severities: Mapping[str, Severity]) -> Severity:
@@ -65,8 +66,11 @@ def _severity(finding: Finding, severities: Mapping[str, Severity]) -> Severity:
     return named[strongest] if strongest else finding.severity
 
 
-def _is_low(finding: Finding, by: Judgement) -> bool:
-    return not is_at_least(finding.severity, by.min_severity) or finding.confidence < by.min_confidence
+def _threshold(finding: Finding, by: Judgement) -> Hiding:
+    """Return the threshold that hides a finding, or nothing."""
+    if not is_at_least(finding.severity, by.min_severity):
+        return "severity"
+    return "confidence" if finding.confidence < by.min_confidence else ""
 
 
 def is_at_least(severity: Severity, least: Severity) -> bool:

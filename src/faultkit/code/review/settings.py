@@ -16,7 +16,7 @@ from faultkit.code.review.path_patterns import path_patterns
 from faultkit.code.review.review_files import PathChoice
 from faultkit.code.review.selection import check_rule_name, selected_rules
 from faultkit.code.review.suppressions import WITHOUT_REASON
-from faultkit.code.rules.rule import Rule, Severity
+from faultkit.code.rules.rule import LIKELY, Rule, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def judgement_of(config: ReviewConfig, flags: ReviewFlags) -> Judgement:
     return Judgement(
         kind=flags.kind,
         min_severity=flags.min_severity or config.min_severity or "low",
-        min_confidence=least or 0.0,
+        min_confidence=LIKELY if least is None else least,
         severities=config.severity,
         ignores=tuple(
             (path_patterns((each,), config.folder), names) for each, names in config.per_path_ignores.items()
