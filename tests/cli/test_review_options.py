@@ -112,6 +112,17 @@ def test_rules_of_servers_find_nothing_in_browser_code(
     assert places(review(capsys, "web", "--select", RULES)) == ["web/api.js FK-R001", "web/api.js FK-R026"]
 
 
+def test_the_manifest_of_a_project_decides(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    route = "const app = require('express')();\napp.get('/', async (req, res) => res.json(await load()));\n"
+    for version in "45":
+        folder = Path(f"api{version}/src")
+        folder.mkdir(parents=True)
+        (folder / "app.js").write_text(route)
+        (folder.parent / "package.json").write_text(f'{{"dependencies": {{"express": "^{version}.0.0"}}}}')
+    for paths in ((".",), ("api4/src", "api5/src"), ("api4/src/app.js", "api5/src/app.js")):
+        assert places(review(capsys, *paths, "--select", "FK-R045")) == ["api4/src/app.js FK-R045"]
+
+
 def test_a_configuration_file_sets_what_flags_set(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("pyproject.toml").write_text(
         """\

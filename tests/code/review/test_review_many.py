@@ -49,6 +49,29 @@ def reviewed(folder: Path, env: dict[str, str], jobs: int = 1) -> list[ReviewedF
         return list(review_many(files(folder), ALL_RULES, jobs=jobs, cache=cache))
 
 
+def handler_findings(folder: Path, env: dict[str, str], jobs: int = 1) -> int:
+    return sum(
+        finding.rule.id == "FK-R045"
+        for each in reviewed(folder, env, jobs)
+        for finding in each.findings
+        if each.language == "javascript"
+    )
+
+
+def test_a_manifest_that_changed_is_seen_with_a_cache_and_in_processes(
+    project: Path, env: dict[str, str]
+) -> None:
+    route = "const app = require('express')();\napp.get('/a', async (req, res) => res.json(await load()));\n"
+    for number in range(4):
+        (project / f"route{number}.js").write_text(route)
+    manifest = project / "package.json"
+    counts = []
+    for version in ("^4.18.0", "^5.0.0", "^4.18.0"):
+        manifest.write_text(f'{{"dependencies": {{"express": "{version}"}}}}')
+        counts.append((handler_findings(project, env, 2), handler_findings(project, env)))
+    assert counts == [(4, 4), (0, 0), (4, 4)]
+
+
 def refuse(wanted: list[FileToReview], rules: object = ()) -> Iterator[ReviewedFile]:
     raise AssertionError(f"reviewed {[each.shown for each in wanted]}")
 

@@ -18,8 +18,10 @@ from faultkit.code.facts.fact_values import (
 )
 from faultkit.code.facts.facts import Facts, is_within
 from faultkit.code.facts.nesting import Place
+from faultkit.code.facts.project import NO_PROJECT, Project
 
 __all__ = [
+    "NO_PROJECT",
     "Access",
     "Argument",
     "Assignment",
@@ -29,6 +31,7 @@ __all__ = [
     "Loop",
     "Parameter",
     "Place",
+    "Project",
     "Route",
     "Scope",
     "Step",

@@ -24,6 +24,7 @@ from faultkit.code.facts.java import JAVA
 from faultkit.code.facts.javascript import JAVASCRIPT
 from faultkit.code.facts.kotlin import KOTLIN
 from faultkit.code.facts.made_later import MadeLater
+from faultkit.code.facts.project import NO_PROJECT, Project
 from faultkit.code.facts.python import PYTHON
 from faultkit.code.facts.registrations import (
     LANGUAGES,
@@ -50,7 +51,7 @@ GRAMMARS: dict[str, Grammar] = {
 """Grammars of the languages that have facts."""
 
 
-def facts_of(syntax: Syntax) -> Facts:
+def facts_of(syntax: Syntax, project: Project = NO_PROJECT) -> Facts:
     """Return the facts of any text, broken or not. Raises KeyError if the language is not in GRAMMARS."""
     grammar = GRAMMARS[syntax.language.name]
     found: CollectedNodes = collect(syntax, grammar)
@@ -73,6 +74,7 @@ def facts_of(syntax: Syntax) -> Facts:
         make_arms=lambda: all_arms(found.forks, grammar),
         make_tries=lambda facts: tries_of(found, facts, resolver),
         forget=resolver.forget,
+        project=project,
     )
 
 

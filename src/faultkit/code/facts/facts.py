@@ -33,6 +33,7 @@ from faultkit.code.facts.functions_around import FunctionChains, InnermostFuncti
 from faultkit.code.facts.groups import grouped, merged
 from faultkit.code.facts.made_later import MadeLater
 from faultkit.code.facts.nesting import Nesting, P, Placed, is_within, start_of
+from faultkit.code.facts.project import NO_PROJECT, Project
 from faultkit.code.languages.syntax import Span, Syntax
 
 __all__ = ["Facts", "Placed", "is_within"]
@@ -74,6 +75,8 @@ class Facts:
     make_tries: Callable[[Facts], tuple[Try, ...]]
     forget: Callable[[], None]
     """Ends the use of facts: see `Resolver.forget`."""
+    project: Project = NO_PROJECT
+    """What the manifest nearest above the file says."""
 
     # Made when a rule asks for them: for most texts, none does.
 

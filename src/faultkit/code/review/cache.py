@@ -1,8 +1,8 @@
 """The cache of a review: what was found in a file is kept until the file or Faultkit changes.
 
 One SQLite file in the user's cache folder. A row is found by a digest of everything that its content depends
-on: the bytes of the file, its path in the project, the rules, and the program itself. A cache that cannot be
-read or written is not used; it never makes a review fail.
+on: the bytes of the file, its path in the project, the facts of its manifest, the rules, and the program
+itself. A cache that cannot be read or written is not used; it never makes a review fail.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class ReviewCache:
         digest = blake2b(self._base, digest_size=20)
         for part in known:
             digest.update(b"\0" + part.encode("utf-8", "surrogateescape"))
+        digest.update(b"\0" + wanted.project.digest)
         digest.update(b"\0\0" + data)
         return digest.digest()
 

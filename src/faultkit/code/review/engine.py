@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from faultkit.base.errors import InputError
-from faultkit.code.facts import Facts, facts_of
+from faultkit.code.facts import NO_PROJECT, Facts, Project, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
 from faultkit.code.languages.syntax import NAMELESS, Fragment, Span, Syntax, parse_fragment
@@ -38,7 +38,12 @@ class TextReview:
 
 
 def findings_of(
-    text: str, language: str | Language, *, file: str = "", rules: Iterable[Rule] = DEFAULT_RULES
+    text: str,
+    language: str | Language,
+    *,
+    file: str = "",
+    rules: Iterable[Rule] = DEFAULT_RULES,
+    project: Project = NO_PROJECT,
 ) -> tuple[Finding, ...]:
     """Return findings in a file, a function or a few indented lines, in the order of the text."""
     known = language_named(language) if isinstance(language, str) else language
@@ -46,7 +51,7 @@ def findings_of(
         raise InputError(file or "snippet", "expected source code, got nothing")
     if known.name not in GRAMMARS:
         return ()
-    return _in_fragment(parse_fragment(text, known), file, rules)
+    return _in_fragment(parse_fragment(text, known), file, rules, project)
 
 
 def findings_in(
@@ -56,14 +61,20 @@ def findings_in(
     return () if syntax.language.name not in GRAMMARS else _in_fragment(Fragment(syntax), file, rules)
 
 
-def review_text(syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = DEFAULT_RULES) -> TextReview:
+def review_text(
+    syntax: Syntax,
+    *,
+    file: str = "",
+    rules: Iterable[Rule] = DEFAULT_RULES,
+    project: Project = NO_PROJECT,
+) -> TextReview:
     """Return findings in a parsed text, those that comments suppress, and those about such comments.
 
     `rules` may hold rules of SUPPRESSION_RULES."""
     if syntax.language.name not in GRAMMARS:
         return TextReview(())
     listed = tuple(rules)
-    fragment, facts, coverage = Fragment(syntax), facts_of(syntax), Coverage(syntax)
+    fragment, facts, coverage = Fragment(syntax), facts_of(syntax, project), Coverage(syntax)
     found = list(_reviewed(fragment, facts, coverage, file, listed))
     if coverage.unused() and any(rule in listed for rule in SUPPRESSION_RULES):
         # A rule that was not asked for may be the one that a comment suppresses.
@@ -78,9 +89,11 @@ def review_text(syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = DEFAU
     )
 
 
-def _in_fragment(fragment: Fragment, file: str, rules: Iterable[Rule]) -> tuple[Finding, ...]:
+def _in_fragment(
+    fragment: Fragment, file: str, rules: Iterable[Rule], project: Project = NO_PROJECT
+) -> tuple[Finding, ...]:
     syntax = fragment.syntax
-    reviewed = _reviewed(fragment, facts_of(syntax), Coverage(syntax), file, rules)
+    reviewed = _reviewed(fragment, facts_of(syntax, project), Coverage(syntax), file, rules)
     return tuple(
         sorted(
             (finding for finding, by in reviewed if by is None),

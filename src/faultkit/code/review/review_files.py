@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from faultkit.base.errors import InputError
+from faultkit.code.facts import NO_PROJECT, Project
 from faultkit.code.facts.build import GRAMMARS
-from faultkit.code.languages import Language
+from faultkit.code.languages import Language, known_language_of
 from faultkit.code.languages.syntax import Syntax
 from faultkit.code.review.built_copies import built_copies
 from faultkit.code.review.context import (
@@ -27,6 +28,7 @@ from faultkit.code.review.context import (
 )
 from faultkit.code.review.context_rules import rules_in
 from faultkit.code.review.engine import DEFAULT_RULES, review_text
+from faultkit.code.review.manifests import Manifests
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.rules.rule import Finding, Rule
 from faultkit.code.source_files import (
@@ -84,6 +86,8 @@ class FileToReview:
     """Contexts that are reviewed like production code."""
     source: bytes | None = None
     """The text, if it is not that of the file."""
+    project: Project = NO_PROJECT
+    """What the manifest nearest above the file says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +194,13 @@ def _named(
         check_file(name)
     path = Path(os.path.abspath(name))
     top = repository_of(path.parent) or Path.cwd()
-    relative = path.relative_to(top).as_posix() if path.is_relative_to(top) else path.name
-    return FileToReview(name, name, language, relative, None if choice.is_strict else PRODUCTION)
+    is_below = path.is_relative_to(top)
+    relative = path.relative_to(top).as_posix() if is_below else path.name
+    context = None if choice.is_strict else PRODUCTION
+    known = language or known_language_of(name)
+    manifests = Manifests(str(top if is_below else path.parent))
+    project = NO_PROJECT if known is None else manifests.above(str(path.parent), known.name)
+    return FileToReview(name, name, language, relative, context, project=project)
 
 
 def _in_folder(
@@ -202,6 +211,7 @@ def _in_folder(
     top = repository_of(folder) or folder
     above = "" if folder == top else f"{folder.relative_to(top).as_posix()}/"
     own = _contexts_of(folder, above)
+    manifests = Manifests(_top_of_manifests(folder, top))
 
     def on_skip(relative: str, why: str) -> None:
         shown = _joined(base, relative)
@@ -210,7 +220,10 @@ def _in_folder(
     for each in source_files(name, language, on_skip):
         shown = _joined(base, each.relative)
         if each.language.name in GRAMMARS:
-            yield FileToReview(each.path, shown, each.language, f"{above}{each.relative}", include=own)
+            relative = f"{above}{each.relative}"
+            around = os.path.dirname(os.path.join(folder, each.relative))
+            project = manifests.above(around, each.language.name)
+            yield FileToReview(each.path, shown, each.language, relative, include=own, project=project)
         else:
             skipped[shown] = ReviewedFile(
                 shown, each.language.name, skipped=f"no rules for {each.language.title}"
@@ -226,6 +239,12 @@ def _contexts_of(folder: Path, above: str) -> frozenset[str]:
         # The name of a whole project is not what its files are for.
         return frozenset()
     return contexts_of_folder(folder.relative_to(here).as_posix() if here in folder.parents else folder.name)
+
+
+def _top_of_manifests(folder: Path, top: Path) -> str:
+    """Return the folder above which no manifest counts: without a repository, the working directory."""
+    here = Path.cwd().resolve()
+    return str(here if folder == top and here in folder.parents else top)
 
 
 def _joined(base: str, relative: str) -> str:
@@ -251,7 +270,9 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> 
     if broken and not _has_code(syntax):
         problem = f"expected code that can be read as {source.language.title}, got something else on line"
         raise InputError(wanted.shown, f"{problem} {broken[0]}: it has no score")
-    found = review_text(syntax, file=wanted.shown, rules=rules_in(begun.context, rules))
+    found = review_text(
+        syntax, file=wanted.shown, rules=rules_in(begun.context, rules), project=wanted.project
+    )
     suppressed = tuple((finding, by.reason) for finding, by in found.suppressed)
     return replace(begun, findings=found.findings, suppressed=suppressed, broken_lines=broken)
 

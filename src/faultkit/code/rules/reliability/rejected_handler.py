@@ -1,4 +1,8 @@
-"""JavaScript: finds Express handlers whose promise may be rejected with nothing to catch it."""
+"""JavaScript: finds Express handlers whose promise may be rejected with nothing to catch it.
+
+The manifest decides, where there is one: Express 5 and some packages pass rejections to the error handler,
+and a function of `(req, res)` is one of Express only if the project depends on it.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,14 @@ _CATCHING = (
     "@root/async-router",
     "express-async-router",
 )
-"""Packages that pass rejections to the error handler."""
+"""Packages that pass rejections to the error handler. One of them in the manifest is used by all routes."""
 _CATCHING_BYTES = tuple(each.encode() for each in _CATCHING)
 _CATCHES = re.compile(r"\.catch\s*\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.project.has_at_least("express", 5) or facts.project.has_any(*_CATCHING):
+        return
     # Texts are made when they are asked for, which takes long.
     if facts.syntax.has_any(*_CATCHING_BYTES) and any(text.text in _CATCHING for text in facts.texts):
         return
@@ -46,12 +52,17 @@ def _is_registered(scope: Scope, facts: Facts) -> bool:
     """Return whether Express calls the function itself, and not a wrapper around it."""
     if scope.route is not None:
         plain = [each.name for each in scope.parameters[:2]] == ["req", "res"] and not scope.route.framework
-        return plain or scope.route.framework == "express"
+        return (plain and _may_be_express(facts)) or scope.route.framework == "express"
     return facts.imports_any("express") and any(
         call.method == "use" and any(each.value.span == scope.span for each in call.positional)
         for call in facts.calls_of_method("use")
         if 2 <= len(scope.parameters) <= 3 and scope.is_anonymous
     )
+
+
+def _may_be_express(facts: Facts) -> bool:
+    known = facts.project.dependencies
+    return not known or "express" in known or "@types/express" in known or facts.imports_any("express")
 
 
 def _awaits(scope: Scope, facts: Facts) -> Iterator[Step]:

@@ -1,4 +1,7 @@
-"""Go: finds tickers that outlive the function that made them."""
+"""Go: finds tickers that outlive the function that made them.
+
+Since Go 1.23 they are collected: where go.mod names that version or a later one, they are not reported.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.assigned[1:] == ("_",):
             what = f"nothing can cancel the context of {call.written}(): it is kept until its parent ends"
             yield Hit(call.span, what, LIKELY)
+    if facts.project.language_version >= (1, 23):
+        return
     for call in facts.calls_named("time.NewTicker", "time.Tick"):
         scope = facts.function_of(call)
         if scope is None or scope.short_name in ("main", "init"):

@@ -1,0 +1,117 @@
+"""Manifests: what the one nearest above a file says."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+from faultkit.code.facts import NO_PROJECT, Project
+from faultkit.code.review.manifests import Manifests
+
+GO_MOD = """\
+module example.com/shop
+
+go 1.22.1
+
+require (
+\tgithub.com/a/b v1.4.2
+\tgolang.org/x/sync v0.7.0 // indirect
+)
+
+require github.com/c/d/v2 v2.0.0
+"""
+PROJECT_FILE = """\
+<Project Sdk="Microsoft.NET.Sdk.Web">
+  <ItemGroup>
+    <PackageReference Include="xunit" Version="2.9.0" />
+    <PackageReference Include="Polly" />
+  </ItemGroup>
+</Project>
+"""
+
+
+def package(folder: Path, **said: object) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "package.json").write_text(json.dumps(said))
+
+
+def above(top: Path, folder: str = "", language: str = "typescript") -> Project:
+    return Manifests(str(top)).above(str(top / folder), language)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("^5.2.1", (5, 2)),
+        ("~4", (4,)),
+        ("4.x || 5.x", (4,)),
+        (">=4.17 <6", (4, 17)),
+        ("v3.1.0-beta.2", (3, 1)),
+        ("<6", ()),
+        ("*", ()),
+        ("latest", ()),
+        ("workspace:^5", ()),
+        ("github:a/b#5", ()),
+        (5, ()),
+    ],
+)
+def test_the_lowest_version_counts(tmp_path: Path, text: object, version: tuple[int, ...]) -> None:
+    package(tmp_path, dependencies={"express": text})
+    project = above(tmp_path)
+    assert project.version_of("express") == version
+    assert project.has_at_least("express", 5) == (version >= (5,))
+    assert project.version_of("koa") is None
+
+
+def test_the_nearest_manifest_that_says_something_counts(tmp_path: Path) -> None:
+    package(tmp_path, name="all", engines={"node": ">=20"}, devDependencies={"vite": "7.0.0"})
+    package(tmp_path / "apps/api", bin={"api": "a.js"}, dependencies={"express": "5.0.0"})
+    package(tmp_path / "apps/api/src/esm", type="module")
+    for folder in ("apps/api", "apps/api/src/esm"):
+        project = above(tmp_path, folder)
+        assert (project.dependencies, project.has_commands) == ({"express": (5, 0)}, True)
+    outer = above(tmp_path, "apps/web/src")
+    assert (outer.dependencies, outer.language_version) == ({"vite": (7, 0)}, (20,))
+    assert above(tmp_path / "apps/web") is NO_PROJECT
+    assert above(tmp_path, "apps/api", "rust") is NO_PROJECT
+
+
+def test_other_languages_have_their_own(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text(GO_MOD)
+    (tmp_path / "Shop.csproj").write_text(PROJECT_FILE)
+    go, dotnet = above(tmp_path, "a/b", "go"), above(tmp_path, "Pages", "csharp")
+    assert go.language_version == (1, 22)
+    assert go.dependencies == {
+        "github.com/a/b": (1, 4),
+        "golang.org/x/sync": (0, 7),
+        "github.com/c/d/v2": (2, 0),
+    }
+    assert dotnet.dependencies == {"xunit": (2, 9), "Polly": (), "Microsoft.NET.Sdk.Web": ()}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"name": "a", "dependencies": [1]}', "[" * 100_000, " " * 2**21]
+)
+def test_a_damaged_manifest_says_nothing(tmp_path: Path, text: str) -> None:
+    package(tmp_path, name="outer", dependencies={"express": "4"})
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/package.json").write_text(text)
+    assert above(tmp_path, "a").version_of("express") == (4,)
+
+
+def test_a_manifest_is_read_once(tmp_path: Path) -> None:
+    package(tmp_path, name="a", dependencies={"express": "4"})
+    manifests = Manifests(str(tmp_path))
+    first = manifests.above(str(tmp_path / "src"), "typescript")
+    (tmp_path / "package.json").unlink()
+    assert manifests.above(str(tmp_path / "src/a"), "javascript") is first
+
+
+def test_a_digest_differs_where_the_facts_do() -> None:
+    some = [NO_PROJECT, Project({"a": (1,)}), Project({"a": (2,)}), Project({}, (1,)), Project({}, (), True)]
+    assert len({each.digest for each in some}) == len(some)
+    assert [pickle.loads(pickle.dumps(each)).digest for each in some] == [each.digest for each in some]
+    assert NO_PROJECT.digest == Project().digest == b""
