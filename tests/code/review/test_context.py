@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.code.facts import NO_PROJECT, Project
 from faultkit.code.languages import known_language_of
 from faultkit.code.review.context import (
     CONTEXT_NAMES,
-    FileHead,
     context_of,
     contexts_of_folder,
 )
-from faultkit.code.review.context_rules import PER_REQUEST, SERVER_ONLY, rules_in
+from faultkit.code.review.context_rules import FOR_SERVICES, PER_REQUEST, SERVER_ONLY, rules_in
 from faultkit.code.review.engine import RULES
+from faultkit.code.review.file_head import FileHead
 
 
-def context(path: str, text: str = "", size: int = 0) -> str:
+def context(path: str, text: str = "", size: int = 0, project: Project = NO_PROJECT) -> str:
     language = known_language_of(path)
     assert language is not None
-    found = context_of(FileHead(path, language.name, text, size))
+    found = context_of(FileHead(path, language.name, text, size, project=project))
     return "production" if found is None else found.name
 
 
@@ -33,19 +34,24 @@ PATHS = {
     "conftest.py src/test/java/a/B.java src/main/java/ATest.java AppIT.java __tests__/a.js "
     "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs "
     "test_app/a.py http-testing-support/A.java web/webtest/a.go src/testserver.rs TestSupport.cs "
-    "internal/suites/a.go",
+    "internal/suites/a.go Shop.ApiTest/A.cs UnitTest/A.cs Shop.TestClient/A.cs "
+    "vitest.redis.setup.ts jest.setup.js src/globalSetup.ts QueueForTests.java "
+    "Shop/OrderTestHelper.cs",
     "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go "
-    "mockwebserver/src/main/java/A.java",
+    "mockwebserver/src/main/java/A.java src/main/java/FakeClock.java "
+    "Shop/StoreMock.cs Shop.PrepareTestData/Types/A.cs Tools/TestDataGenerator/A.cs",
     "benchmarks": "bench/a.py benches/a.rs bench_a.py src/a.bench.ts FooBenchmark.java "
-    "extras/qps-bench-server.py",
+    "extras/qps-bench-server.py src/Shop.Benchmark/A.cs",
     "examples": "examples/a.py example/a.go samples/A.java docs_src/a.py demo/a.js sample-apps/a.js"
-    " example.js",
+    " example.js toys/TcpServer/A.cs Shop.Client.UsageExample/A.cs",
     "docs": "docs/conf.py doc/a.py website/docs/a.ts",
     "migrations": "app/migrations/0001_initial.py db/migrations/20240101_a.js db/V1__a.java "
     "data/migrations/a.ts",
     "scripts": "scripts/a.py packages/a/scripts/b.js hack/a.go setup.py manage.py build.rs webpack.config.js "
     ".eslintrc.js contrib/hook.py bin/repair.js bin/admin.py "
-    "cmd/app-gen/a.go dev/code-generation/a.py ci_cd/a.py",
+    "cmd/app-gen/a.go dev/code-generation/a.py ci_cd/a.py ReleaseBuilder/A.cs release-tools/a.go xtask/a.rs "
+    "buildSrc/a.kt Tools/ZipDebugger/A.cs",
+    "cli": "apps/cli/src/a.ts shop-cli/src/a.rs Shop/CommandLine/A.cs shop/cli/users.py pkg/cli/a.go",
     "commands": "shop/management/commands/prune.py",
     "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js "
     "frontend/src/hooks/api/a.ts web/src/services/a.ts",
@@ -53,7 +59,8 @@ PATHS = {
     "app/scripts/run.py django/db/migrations/executor.py a/vendor/B.java server/static/a.ts "
     "attestation.go dist/a.py src/index.js testimonials/a.py lib/protest.js api/latest/a.go "
     "mcp/mock/a.py pytest_plugin/a.py django/contrib/auth/a.py app/stub.py src/bin/server.rs cmd/bin/a.js "
-    "benchmarked.py contrib/plugin/a.go workbench_a.py",
+    "benchmarked.py contrib/plugin/a.go workbench_a.py src/Latest/A.cs Contest/A.cs src/Tools/A.cs "
+    "client/a.py libs/shop/a.ts cmd/shop/main.go src/Testimonials/A.cs clients/a.ts UserStub.java",
 }
 
 
@@ -105,6 +112,40 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("dev/setup/a.go", 'package main\n\nimport "fmt"\n', "scripts"),
         ("app/scripts/a.py", "import os\n\nif __name__ == '__main__':\n    main()\n", "scripts"),
         ("tools/a.py", "def search(query): ...\n", "production"),
+        ("Tools/shop/a.py", "import os\n\nif __name__ == '__main__':\n    main()\n", "scripts"),
+        ("tools/a.ts", "net.createServer().listen(0);\nprocess.exit(0);\n", "scripts"),
+        ("tools/a.ts", "http.createServer(app).listen(8080);\nprocess.exit(0);\n", "production"),
+        ("ui/src/generate_texts.py", "if __name__ == '__main__':\n    main()\n", "scripts"),
+        ("shop/generate_texts.py", "def generate(): ...\n", "production"),
+        (
+            "ui/plugins/a.ts",
+            'import type {Plugin} from "vite";\nexport default (): Plugin => ({});\n',
+            "scripts",
+        ),
+        ("src/bundler.ts", 'import webpack from "webpack";\n', "production"),
+        ("internal/release/a.go", "package main\n\nfunc main() {}\n", "scripts"),
+        ("internal/server/a.go", "package main\n\nfunc main() { http.ListenAndServe(a, b) }\n", "production"),
+        ("src/a.py", "import argparse\nparser = argparse.ArgumentParser()\n", "cli"),
+        ("src/a.py", "parser = argparse.ArgumentParser()\nwhile True:\n    work()\n", "production"),
+        ("src/a.py", "parser = argparse.ArgumentParser()\nuvicorn.run(app)\n", "production"),
+        ("src/a.py", "@bot.command()\nasync def hello(ctx): ...\n", "production"),
+        ("src/a.ts", "program.command('list').action(list);\n", "cli"),
+        ("pkg/cmd/list.go", "package list\n\nfunc New() *cobra.Command { for {} }\n", "cli"),
+        ("cmd/run/run.go", "func New() *cobra.Command {}\n\nvar s = &http.Server{Addr: a}\n", "production"),
+        ("src/bin/replay.rs", "fn main() { let path = std::env::args().nth(1); }\n", "cli"),
+        ("src/main/java/A.java", '@Command(name = "export")\nclass A {}\n', "cli"),
+        ("Commands/A.cs", 'var root = new RootCommand("export");\n', "cli"),
+        (
+            "Agent/A.cs",
+            "var root = new RootCommand();\nwhile (!token.IsCancellationRequested) {}\n",
+            "production",
+        ),
+        ("shop/cli/serve.py", "uvicorn.run(app)\n", "production"),
+        ("lib/a.js", "// Source: https://github.com/a/b\n", "vendored"),
+        ("server/libs/a/b.js", "/**\n * @license a | (c) 2020 B\n */\n", "vendored"),
+        ("lib/a.js", "// See https://example.com/a\n", "production"),
+        ("src/a.js", "// Source: https://github.com/a/b\n", "production"),
+        ("A/Program.cs", "var builder = WebAssemblyHostBuilder.CreateDefault(args);\n", "browser"),
         ("src/a.ts", "import { ref } from 'vue';\n", "browser"),
         ("frontend/src/hooks/api/useUsers.ts", "import useSWR from 'swr';\n", "browser"),
         ("src/lib/apis/files.ts", "import { BASE } from '$lib/constants';\n", "browser"),
@@ -121,6 +162,24 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
 )
 def test_the_head_of_a_file_tells_the_context(path: str, text: str, expected: str) -> None:
     assert context(path, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "dependencies", "expected"),
+    [
+        ("src/api/users.ts", "", "react-dom vite", "browser"),
+        ("client/store/users.js", "", "nuxt", "browser"),
+        ("src/a.ts", "import { readFile } from 'node:fs/promises';\n", "react-dom", "production"),
+        ("src/a.ts", "", "react-dom express", "production"),
+        ("src/a.ts", "", "axios", "production"),
+        ("Shop/A.cs", "", "Microsoft.NET.Test.Sdk", "tests"),
+        ("Shop/A.cs", "", "Microsoft.NET.Sdk.BlazorWebAssembly", "browser"),
+        ("Shop/A.cs", "", "Microsoft.NET.Sdk.Web Polly", "production"),
+    ],
+)
+def test_the_manifest_tells_the_context(path: str, text: str, dependencies: str, expected: str) -> None:
+    project = Project(dict.fromkeys(dependencies.split(), ()))
+    assert context(path, text, project=project) == expected
 
 
 def test_a_context_that_was_asked_for_is_passed_over() -> None:
@@ -154,6 +213,12 @@ def test_rules_about_requests_exist_and_leave_commands_alone() -> None:
     assert {rule.slug for rule in RULES} >= PER_REQUEST
     some = [rule for rule in RULES if rule.id in ("FK-P004", "FK-R026")]
     assert [rule.id for rule in rules_in("commands", some)] == ["FK-R026"]
+
+
+def test_rules_about_services_exist_and_leave_command_line_tools_alone() -> None:
+    assert {rule.slug for rule in RULES} >= FOR_SERVICES
+    some = [rule for rule in RULES if rule.id in ("FK-P002", "FK-R001", "FK-R135")]
+    assert [rule.id for rule in rules_in("cli", some)] == ["FK-R001"]
 
 
 def test_every_context_has_an_example_here() -> None:

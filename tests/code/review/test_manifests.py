@@ -68,11 +68,11 @@ def test_the_lowest_version_counts(tmp_path: Path, text: object, version: tuple[
 
 def test_the_nearest_manifest_that_says_something_counts(tmp_path: Path) -> None:
     package(tmp_path, name="all", engines={"node": ">=20"}, devDependencies={"vite": "7.0.0"})
-    package(tmp_path / "apps/api", bin={"api": "a.js"}, dependencies={"express": "5.0.0"})
+    package(tmp_path / "apps/api", dependencies={"express": "5.0.0"})
     package(tmp_path / "apps/api/src/esm", type="module")
     for folder in ("apps/api", "apps/api/src/esm"):
         project = above(tmp_path, folder)
-        assert (project.dependencies, project.has_commands) == ({"express": (5, 0)}, True)
+        assert project.dependencies == {"express": (5, 0)}
     outer = above(tmp_path, "apps/web/src")
     assert (outer.dependencies, outer.language_version) == ({"vite": (7, 0)}, (20,))
     assert above(tmp_path / "apps/web") is NO_PROJECT
@@ -111,7 +111,7 @@ def test_a_manifest_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_digest_differs_where_the_facts_do() -> None:
-    some = [NO_PROJECT, Project({"a": (1,)}), Project({"a": (2,)}), Project({}, (1,)), Project({}, (), True)]
+    some = [NO_PROJECT, Project({"a": (1,)}), Project({"a": (2,)}), Project({}, (1,))]
     assert len({each.digest for each in some}) == len(some)
     assert [pickle.loads(pickle.dumps(each)).digest for each in some] == [each.digest for each in some]
     assert NO_PROJECT.digest == Project().digest == b""

@@ -153,3 +153,31 @@ def test_unit_tests_beside_the_code_have_no_findings() -> None:
     assert findings_of(f"#[cfg(test)]\nmod tests {{ {call} }}", "rust") == ()
     assert findings_of(f"#[tokio::test]\n#[ignore]\n{call}", "rust") == ()
     assert [each.line for each in findings_of(f"#[cfg(test)]\nmod tests {{ }}\n{call}", "rust")] == [3]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "is_found"),
+    [
+        ("rust", "impl Queue for MemoryQueueForTests {{\n fn f() {{ {rust} }}\n}}", False),
+        ("rust", "impl Queue for MemoryQueue {{\n fn f() {{ {rust} }}\n}}", True),
+        ("python", "class FakeStore(Store):\n    def load(self):\n        {python}\n", False),
+        ("python", "class Store:\n    def load(self):\n        {python}\n", True),
+        (
+            "python",
+            "class Store:\n    def load(self):\n        for FakeStore in a:\n            {python}\n",
+            True,
+        ),
+        ("csharp", "#if DEBUG\nclass A {{ {csharp} }}\n#endif\n", False),
+        ("csharp", "#if DEBUG\nclass B {{ }}\n#else\nclass A {{ {csharp} }}\n#endif\n", True),
+        ("csharp", "class MockedHost {{ {csharp} }}\n", False),
+        ("csharp", "class Host {{ {csharp} }}\n", True),
+    ],
+)
+def test_doubles_and_debug_builds_have_no_findings(language: str, text: str, is_found: bool) -> None:
+    calls = {
+        "rust": "let (tx, rx) = tokio::sync::mpsc::unbounded_channel();",
+        "python": "return requests.get(url).json()",
+        "csharp": "async void Load() { await Get(); }",
+    }
+    source = ("import requests\n" if language == "python" else "") + text.format(**calls)
+    assert bool(findings_of(source, language)) == is_found

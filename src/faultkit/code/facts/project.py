@@ -24,8 +24,6 @@ class Project:
     development count."""
     language_version: Version = ()
     """The lowest version of Go or of Node."""
-    has_commands: bool = False
-    """Whether it installs commands: `bin` in package.json."""
 
     def version_of(self, dependency: str) -> Version | None:
         """Return the lowest version of a dependency, empty if it is not known; None if there is no such
@@ -43,9 +41,9 @@ class Project:
     @cached_property
     def digest(self) -> bytes:
         """Return bytes that differ where the facts do; empty without facts."""
-        if not (self.dependencies or self.language_version or self.has_commands):
+        if not (self.dependencies or self.language_version):
             return b""
-        facts = (sorted(self.dependencies.items()), self.language_version, self.has_commands)
+        facts = (sorted(self.dependencies.items()), self.language_version)
         return blake2b(repr(facts).encode("utf-8", "surrogateescape"), digest_size=12).digest()
 
 

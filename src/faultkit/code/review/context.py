@@ -4,7 +4,7 @@ a generator, … One table, `CONTEXTS`. Pure.
     skipped    generated, vendored and built code is not reviewed: its authors are elsewhere
     left out   tests, fixtures, benchmarks, examples, docs, scripts and migrations are counted, not reviewed
     narrowed   some rules do not run (`context_rules`): in browser code those about servers, in commands that
-               run now and then those about how long a request takes
+               run now and then and in command-line tools those about how long a request takes
 
 The first row that fits decides. `production` stands for none of them.
 """
@@ -12,37 +12,25 @@ The first row that fits decides. `production` stands for none of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON
+from faultkit.code.review.file_head import FileHead, leading_comment
+from faultkit.code.review.programs import is_cli, is_command, is_managed, is_script
+from faultkit.code.review.vendored_copies import is_copy
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON
 
 Treatment: TypeAlias = Literal["skipped", "left out", "narrowed"]
 
-HEAD_BYTES = 8192
-"""The first bytes of a file, by which it is judged besides its path."""
 PRODUCTION = "production"
 _BUILT_BYTES = 400_000
-_QUOTES = ('"""', "'''")
 _BUILT_LINE = 250
 """Characters of a line, on average, in what a builder wrote."""
 _LONG_LINE = 500
 """Characters of a line that people do not write; the first lines of a licence are shorter."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileHead:
-    """What a file's context is decided by."""
-
-    path: str
-    """Relative to the project, with `/`."""
-    language: str
-    text: str
-    """The first bytes of the file, as text."""
-    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +140,16 @@ _SERVER_MODULES = frozenset(
         "pg", "redis", "sequelize", "socket.io", "tls", "typeorm", "worker_threads", "ws",
     }
 )  # fmt: skip
+_UI_PACKAGES = (
+    "react-dom", "react-native", "vue", "svelte", "@angular/core", "preact", "solid-js", "ember-source",
+    "lit", "nuxt",
+)  # fmt: skip
+_SERVER_PACKAGES = (
+    "@apollo/server", "@hapi/hapi", "@nestjs/core", "@prisma/client", "@remix-run/node", "@sveltejs/kit",
+    "@trpc/server", "apollo-server", "astro", "drizzle-orm", "electron", "express", "fastify", "graphql-yoga",
+    "hono", "ioredis", "knex", "koa", "mongodb", "mongoose", "mysql2", "next", "pg", "redis", "sequelize",
+    "socket.io", "typeorm", "ws",
+)  # fmt: skip
 _SERVER_SCOPES = ("node:", "@aws-sdk/", "@hapi/", "@koa/", "@nestjs/")
 _DOM = re.compile(
     r"""(?<![\w.$'"])(?:
@@ -209,19 +207,13 @@ _TEST_IMPORTS = {
     "javascript": _JS_TEST_IMPORTS,
     "typescript": _JS_TEST_IMPORTS,
 }
-_NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
-"""A Go file that belongs to no package: `go run` starts it."""
-_TOOLS = re.compile(r"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|[cm]?[jt]s)$")
-"""A file below a folder of a project's tools, in its root."""
-_RUN_ALONE = re.compile(r"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()", re.MULTILINE)
-_SERVES = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
 _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
 
 
 def _says_generated(head: FileHead) -> bool:
     if "generated" not in head.text.lower():
         return False
-    lines = list(_leading_comment(head.text))
+    lines = list(leading_comment(head.text))
     if _DO_NOT_EDIT.search("\n".join(text for _, text in lines)):
         return True
     return _GENERATED.search("\n".join(text for quoted, text in lines if not quoted)) is not None
@@ -254,7 +246,11 @@ def _says_browser(head: FileHead) -> bool:
         return False
     if ("process." in head.text or "use server" in head.text) and _PROCESS.search(head.text):
         return False
-    of_page = modules & _UI_MODULES or any(each.startswith(_UI_SCOPES) for each in modules)
+    of_page = (
+        modules & _UI_MODULES
+        or any(each.startswith(_UI_SCOPES) for each in modules)
+        or (head.project.has_any(*_UI_PACKAGES) and not head.project.has_any(*_SERVER_PACKAGES))
+    )
     if ".server." in head.path or "+server." in head.path or "$lib/server" in head.text:
         return False
     if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
@@ -276,50 +272,19 @@ def _says_test(head: FileHead) -> bool:
     return imported is not None and imported.search(head.text) is not None
 
 
+def _is_test_project(head: FileHead) -> bool:
+    return head.project.has_any("Microsoft.NET.Test.Sdk", "xunit", "NUnit", "MSTest.TestFramework", "TUnit")
+
+
+def _says_web_assembly(head: FileHead) -> bool:
+    """Return whether a file of .NET runs in a browser."""
+    web = ("Microsoft.NET.Sdk.BlazorWebAssembly", "Microsoft.AspNetCore.Components.WebAssembly")
+    return "WebAssemblyHostBuilder" in head.text or head.project.has_any(*web)
+
+
 def _says_double(head: FileHead) -> bool:
     """Return whether a file named after a test double says that it is for tests."""
     return _DOUBLE.search(head.path) is not None and _FOR_TESTS.search(head.text) is not None
-
-
-def _says_script(head: FileHead) -> bool:
-    if head.language == "go":
-        if _NOT_BUILT.search(head.text) is not None:
-            return True
-        return head.path.startswith(("tools/", "dev/")) and "\npackage main\n" in f"\n{head.text}"
-    if "/scripts/" in head.path and "\nif __name__ ==" in head.text:
-        return True
-    if _TOOLS.match(head.path) and _RUN_ALONE.search(head.text):
-        return not any(word in head.text for word in _SERVES)
-    # Inside a package, `scripts` and `contrib` hold code that others import.
-    return head.language == "python" and head.path.startswith(("scripts/", "script/", "contrib/"))
-
-
-def _says_command(head: FileHead) -> bool:
-    """Return whether a file below the project's `bin` is a command; `bin/www` of Express starts a server."""
-    return head.path.startswith("bin/") and not any(word in head.text for word in _SERVES)
-
-
-def _says_managed(head: FileHead) -> bool:
-    """Return whether a file is a command of Django, which `manage.py` runs."""
-    return "management/commands/" in head.path
-
-
-def _leading_comment(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield the lines of the comments with which a file begins, and whether they stand in a docstring."""
-    end = ""
-    for line in text.removeprefix("\ufeff").splitlines():
-        bare = line.strip()
-        if end:
-            yield end in _QUOTES, bare
-            end = "" if end in bare else end
-        elif (begin := bare.lstrip("rR")[:3]) in _QUOTES or bare.startswith("/*"):
-            end = begin if begin in _QUOTES else "*/"
-            yield end in _QUOTES, bare
-            end = "" if end in bare.lstrip("rR")[len(end) :] else end
-        elif not bare or bare.startswith(("#", "//", "--")) or bare.strip(";'\"") == "use strict":
-            yield False, bare
-        else:
-            return
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -345,6 +310,7 @@ CONTEXTS: tuple[Context, ...] = (
         names=r"jquery(?:[.-].+)?\.js|[\w.-]+?[.-]v?\d+\.\d+\.\d+(?:[.-]\w+)*\.js",
         # In these, a folder is a part of a package's name.
         languages=tuple(name for name in LANGUAGES if name not in ("java", "kotlin", "scala", "csharp")),
+        says=is_copy,
     ),
     Context(
         "built",
@@ -364,11 +330,23 @@ CONTEXTS: tuple[Context, ...] = (
         r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
         names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
-        r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it|[sS]etup)s?\.\w+",
+        r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it|[sS]etup)s?\.\w+"
+        rf"|(?:vitest|jest|karma|cypress|playwright|wdio)[.-].+\.{_JS}|(?:.+\.)?global[-.]?(?:[sS]etup|[tT]eardown)\.{_JS}"
+        r"|.+(?:ForTests?|ForTesting|Test(?:Util|Helper|Fixture|Harness)s?)\.(?:java|kt|cs)|.+_for_test(?:s|ing)?\.\w+",
         says=_says_test,
     ),
     Context("tests", "tests", "left out", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
     Context("tests", "tests", "left out", folders="t", languages=PYTHON),
+    # Names of folders are those of projects: Api.IntegrationTests, ApiTest, TestConsole.
+    Context(
+        "tests",
+        "tests",
+        "left out",
+        folders=r"(?!.*(?:la|con|at|fas|grea|pro)tests?$).*tests?"
+        r"|(?:.+\.)?test(?:client|console|app|host|harness|server|common|infrastructure|kit|project|runner|bed)s?",
+        languages=CSHARP,
+        says=_is_test_project,
+    ),
     # Go has a package of helpers beside the one that it helps to test: httptest.
     Context(
         "tests", "tests", "left out", folders=r"(?!latest|contest|attest)[a-z0-9]+test|suites", languages=GO
@@ -385,8 +363,8 @@ CONTEXTS: tuple[Context, ...] = (
         "fixtures",
         "fixtures",
         "left out",
-        folders=r"fixtures?|__fixtures__|test[-_]?data|mocks|__mocks__|__snapshots__|snapshots",
-        names=rf"mock_.+\.go|.+_mock\.go|.+\.mock\.{_JS}|.+\.(?:stories|story|fixture)\.{_JS}",
+        folders=r"fixtures?|__fixtures__|(?:.+[-_.])?[a-z]*test[-_]?data[a-z]*|mocks|__mocks__|__snapshots__|snapshots",
+        names=rf"mock_.+\.go|.+_mock\.go|(?:Mock|Fake)[A-Z]\w*\.(?:java|kt|cs)|.+(?:Mock|Fake)\.(?:java|kt|cs)|.+\.mock\.{_JS}|.+\.(?:stories|story|fixture)\.{_JS}",
         says=_says_double,
     ),
     Context(
@@ -397,13 +375,15 @@ CONTEXTS: tuple[Context, ...] = (
         names=rf"bench_.+\.py|.+_bench(?:mark)?\.\w+|.+\.bench(?:mark)?\.{_JS}|.+Benchmark\.(?:java|kt|cs)"
         r"|benchmark\.\w+|(?:.+[-_])?bench(?:mark)?[-_].+\.\w+",
     ),
+    Context("benchmarks", "benchmarks", "left out", folders=r".+\.(?:micro)?benchmarks?", languages=CSHARP),
     Context(
         "examples",
         "examples",
         "left out",
-        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src",
+        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src|toys",
         names=r"(?:examples?|demo)\.\w+",
     ),
+    Context("examples", "examples", "left out", folders=r".*(?:examples?|samples?|demos?)", languages=CSHARP),
     Context("docs", "docs", "left out", says=_says_docs),
     Context(
         "migrations",
@@ -425,14 +405,15 @@ CONTEXTS: tuple[Context, ...] = (
         "scripts",
         "scripts",
         "left out",
-        folders=r"hack|ci|ci[-_]?cd|build[-_]?(?:tools|scripts)|devtools|code[-_]generation|[a-z0-9]+-(?:gen|scripts)",
+        folders=r"hack|ci|ci[-_]?cd|(?:build|release)[-_]?(?:tools|scripts|builder)|devtools|code[-_]generation|xtask|buildsrc|build-logic|[a-z0-9]+-(?:gen|scripts)",
         names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|build\.rs|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
         rf"|.+\.config\.{_JS}|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})",
-        says=_says_script,
+        says=is_script,
     ),
-    Context("scripts", "scripts", "left out", languages=(*JAVASCRIPT, *PYTHON), says=_says_command),
+    Context("scripts", "scripts", "left out", languages=(*JAVASCRIPT, *PYTHON), says=is_command),
     Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=_says_browser),
-    Context("commands", "a management command", "narrowed", languages=PYTHON, says=_says_managed),
+    Context("browser", "browser code", "narrowed", languages=CSHARP, says=_says_web_assembly),
+    Context("commands", "a management command", "narrowed", languages=PYTHON, says=is_managed),
     Context(
         "scripts",
         "scripts",
@@ -440,6 +421,7 @@ CONTEXTS: tuple[Context, ...] = (
         folders=r"scripts?",
         languages=tuple(name for name in LANGUAGES if name != "python"),
     ),
+    Context("cli", "a command-line tool", "narrowed", says=is_cli),
 )
 CONTEXT_NAMES: tuple[str, ...] = tuple(dict.fromkeys(each.name for each in CONTEXTS))
 BY_NAME: dict[str, Context] = {each.name: each for each in CONTEXTS}

@@ -65,7 +65,40 @@ PER_REQUEST: frozenset[str] = frozenset(
     }
 )
 """Slugs of rules about work that grows with the data while a user waits. A command has time."""
-_LEFT_AWAY = {"browser": SERVER_ONLY, "commands": PER_REQUEST}
+FOR_SERVICES: frozenset[str] = PER_REQUEST | {
+    "abrupt-exit",
+    "blocking-call-in-async-code",
+    "checked-then-inserted",
+    "client-not-closed",
+    "compiled-per-call",
+    "config-read-late",
+    "connection-per-call",
+    "count-by-loading",
+    "daemon-thread-cut-off",
+    "grpc-call-without-deadline",
+    "growing-collection",
+    "http-client-per-call",
+    "loaded-by-every-caller",
+    "loaded-each-time",
+    "log-line-per-item",
+    "missing-limit",
+    "no-graceful-shutdown",
+    "no-retry-on-idempotent-call",
+    "retry-without-backoff",
+    "sequential-awaits",
+    "socket-without-timeout",
+    "subprocess-without-timeout",
+    "temporary-file-left",
+    "ticker-not-stopped",
+    "unbounded-cache",
+    "unbounded-page-size",
+    "unbounded-queue",
+    "wall-clock-for-durations",
+    "whole-table-loaded",
+}
+"""Slugs of rules about a process that serves others or runs for long. A command-line tool works for the one
+who waits for it, and its process ends."""
+_LEFT_AWAY = {"browser": SERVER_ONLY, "commands": PER_REQUEST, "cli": FOR_SERVICES}
 """By the name of a context that is narrowed."""
 
 

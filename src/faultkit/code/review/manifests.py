@@ -83,7 +83,7 @@ def _package_json(text: str) -> Project | None:
         # Such a file only says how modules of a folder are loaded.
         return None
     node = (said.get("engines") or {}).get("node", "")
-    return Project(dependencies, _lowest(node), bool(said.get("bin")))
+    return Project(dependencies, _lowest(node))
 
 
 def _go_mod(text: str) -> Project:

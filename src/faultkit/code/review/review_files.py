@@ -19,17 +19,17 @@ from faultkit.code.languages.syntax import Syntax
 from faultkit.code.review.built_copies import built_copies
 from faultkit.code.review.context import (
     BY_NAME,
-    HEAD_BYTES,
     PRODUCTION,
-    FileHead,
     context_of,
     contexts_of_folder,
     treatment_of,
 )
 from faultkit.code.review.context_rules import rules_in
 from faultkit.code.review.engine import DEFAULT_RULES, review_text
+from faultkit.code.review.file_head import HEAD_BYTES, FileHead
 from faultkit.code.review.manifests import Manifests
 from faultkit.code.review.path_patterns import PathPatterns
+from faultkit.code.review.vendored_copies import folders_of_copies
 from faultkit.code.rules.rule import Finding, Rule
 from faultkit.code.source_files import (
     SourceFile,
@@ -161,13 +161,23 @@ def _real_path(path: str, folders: dict[str, str]) -> str:
 
 
 def _with_copies_marked(wanted: Iterable[FileToReview]) -> tuple[FileToReview, ...]:
-    """Return the files, those that a build wrote from others of them with that context."""
+    """Return the files, those that a build wrote from others of them, or that are copies of other projects,
+    with that context."""
     listed = tuple(wanted)
     built = built_copies(each.relative for each in listed)
+    copied = folders_of_copies((each.relative, each.path) for each in listed)
+    if not built and not copied:
+        return listed
     return tuple(
-        replace(each, context="built") if each.context is None and each.relative in built else each
+        replace(each, context=_copied_as(each, built, copied)) if each.context is None else each
         for each in listed
     )
+
+
+def _copied_as(each: FileToReview, built: frozenset[str], copied: tuple[str, ...]) -> str | None:
+    if each.relative in built:
+        return "built"
+    return "vendored" if each.relative.startswith(copied) else None
 
 
 def text_to_review(data: bytes, name: str, language: Language | None, choice: PathChoice) -> FilesFound:
@@ -293,7 +303,7 @@ def _context(wanted: FileToReview, source: bytes, language: str) -> str:
     name = wanted.context
     if name is None:
         text = source[:HEAD_BYTES].decode("utf-8", "replace")
-        head = FileHead(wanted.relative or wanted.shown, language, text, len(source))
+        head = FileHead(wanted.relative or wanted.shown, language, text, len(source), source, wanted.project)
         found = context_of(head, wanted.include)
         name = PRODUCTION if found is None else found.name
     return "" if name == PRODUCTION or name in wanted.include else name

@@ -1,0 +1,133 @@
+"""Which files are programs that people or builds run and that end, and no services. Pure.
+
+scripts    tools of the project itself: they build, release, generate or fill it with data
+cli        command-line tools for its users
+"""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.review.file_head import FileHead
+
+_JS = r"(?:[cm]?[jt]s|[jt]sx)"
+_NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
+"""A Go file that belongs to no package: `go run` starts it."""
+_TOOLS = re.compile(rf"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|{_JS})$", re.IGNORECASE)
+"""A file below a folder of a project's tools, in its root."""
+_PROJECT_OF_TOOLS = re.compile(r"tools/[^/]+/.+\.(?:cs|java|kt|rs)$", re.IGNORECASE)
+"""Likewise, in languages in which each tool is a project of its own."""
+_GO_TOOLS = re.compile(r"(?:tools|dev)/|(?:.+/)?(?:internal|gen|generate|docgen|release)/")
+_MADE_ONCE = re.compile(
+    rf"(?:.+/)?(?:generate|gen|bump|release|publish|seed|convert|make)[-_][^/]+\.(?:py|{_JS})$"
+)
+_RUN_ALONE = re.compile(
+    rb"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()|\brequire\.main === module", re.MULTILINE
+)
+_BUILD_MODULES = re.compile(
+    r"""^import\b[^'"\n]*['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?|@rollup/\S+|@vitejs/\S+)['"]"""
+    r"""|\brequire\(['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?)['"]\)""",
+    re.MULTILINE,
+)
+_MAY_SERVE = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
+_SERVES = re.compile(
+    rb"""\.listen\((?!\s*0\b)|\bcreateServer\((?!\s*\))|\bserve\(|\bserve_forever\b|\brun_forever\b|\bstart_server\(
+    |\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\(
+    |\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\(
+    |\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener|TcpListener)\b
+    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b|\bServerSocket\b
+    |\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\(
+    |\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server"|\bsignal\.Notify""",
+    re.VERBOSE,
+)
+_LASTS = re.compile(
+    rb"""\bwhile\s*\(?\s*(?:True|1|true)\b|\bwhile\b[^\n]{0,40}(?:[cC]ancel|[sS]top|[sS]hut|[rR]unning)|\bloop\s*\{
+    |^\s*for\s*\{|\bsetInterval\(|\bloop_forever\b|\b(?:start_)?consum(?:e|ing|er)\b|\bsubscribe\(|\bWorker\(""",
+    re.VERBOSE | re.MULTILINE,
+)
+"""Loops that do not end by themselves, and consumers, as services have."""
+_JS_COMMANDS = (
+    (".command(", "new Command(", "yargs(", "process.argv", "extends Command"),
+    r"\.command\(\s*['\"`]|\bnew Command\(|\byargs\(|\.parse(?:Async)?\(process\.argv|\bextends Command\b",
+)
+_COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "python": (
+        ("ArgumentParser(", "@click.", "typer.Typer(", "AppGroup(", ".command"),
+        r"\bArgumentParser\(|^@click\.|\btyper\.Typer\(|\bAppGroup\(|^@(?:cli|\w+_cli|manager)\.command\b",
+    ),
+    "javascript": _JS_COMMANDS,
+    "typescript": _JS_COMMANDS,
+    "go": (
+        ("cobra.Command", " cli.", "*cli.", "&cli.", "kingpin."),
+        r"[ *&](?:cobra\.Command|cli\.(?:App|Command|Context)|kingpin\.\w+)\b",
+    ),
+    "java": (
+        ("Command(", "JCommander(", "DefaultParser("),
+        r"^@(?:CommandLine\.)?Command\(|\bnew (?:JCommander|DefaultParser)\(",
+    ),
+    "kotlin": (("Command(", "ArgParser("), r"^@(?:CommandLine\.)?Command\(|\bCliktCommand\(|\bArgParser\("),
+    "rust": (
+        ("Parser", "Subcommand", "StructOpt", "env::args(", "use clap::"),
+        r"#\[derive\([^)]*\b(?:Parser|Subcommand|StructOpt)\b|\benv::args\(|\buse clap::",
+    ),
+    "csharp": (
+        ("new Command(", "RootCommand", "[Verb(", "Command<"),
+        r"\bnew Command\(\"|\bRootCommand\b|^\s*\[Verb\(|:\s*(?:Async)?Command<",
+    ),
+}
+"""How commands and their arguments are declared, by language: words of which there is one in each such text,
+which are found faster, and an expression."""
+_DECLARES = {name: re.compile(text, re.MULTILINE) for name, (_, text) in _COMMANDS.items()}
+_BUILD_WORDS = ("vite", "webpack", "rollup", "esbuild", "gulp")
+_CLI_FOLDER = re.compile(r"(?:^|/)(?:[^/]+[-_.])?(?:cli|command[-_]?line|cmdline)/", re.IGNORECASE)
+_COMMAND_FOLDER = re.compile(r"(?:^|/)(?:cmd|commands?|src/bin)/", re.IGNORECASE)
+
+
+def is_script(head: FileHead) -> bool:
+    """Return whether a file is a tool of the project, by its place and by what it says."""
+    if head.language == "go":
+        return _is_go_tool(head)
+    if "/scripts/" in head.path and "\nif __name__ ==" in head.text:
+        return True
+    if _PROJECT_OF_TOOLS.match(head.path):
+        return True
+    if (_TOOLS.match(head.path) or _MADE_ONCE.match(head.path)) and head.says(_RUN_ALONE):
+        return not head.says(_SERVES)
+    if head.language in ("javascript", "typescript") and "src/" not in head.path:
+        may_build = any(word in head.text for word in _BUILD_WORDS)
+        return may_build and _BUILD_MODULES.search(head.text) is not None and not head.says(_SERVES)
+    # Inside a package, `scripts` and `contrib` hold code that others import.
+    return head.language == "python" and head.path.startswith(("scripts/", "script/", "contrib/"))
+
+
+def _is_go_tool(head: FileHead) -> bool:
+    if _NOT_BUILT.search(head.text) is not None:
+        return True
+    is_program = "\npackage main\n" in f"\n{head.text}"
+    return is_program and _GO_TOOLS.match(head.path) is not None and not head.says(_SERVES)
+
+
+def is_command(head: FileHead) -> bool:
+    """Return whether a file below the project's `bin` is a command; `bin/www` of Express starts a server."""
+    return head.path.startswith("bin/") and not any(word in head.text for word in _MAY_SERVE)
+
+
+def is_managed(head: FileHead) -> bool:
+    """Return whether a file is a command of Django, which `manage.py` runs."""
+    return "management/commands/" in head.path
+
+
+def is_cli(head: FileHead) -> bool:
+    """Return whether a file belongs to a command-line tool, by its folder or by commands that it declares.
+
+    It does not serve and, unless its folder says what it is, does not run for long."""
+    if _CLI_FOLDER.search(head.path):
+        return not head.says(_SERVES)
+    if not _declares_commands(head) or head.says(_SERVES):
+        return False
+    return _COMMAND_FOLDER.search(head.path) is not None or not head.says(_LASTS)
+
+
+def _declares_commands(head: FileHead) -> bool:
+    words, _ = _COMMANDS.get(head.language, ((), ""))
+    return any(word in head.text for word in words) and _DECLARES[head.language].search(head.text) is not None

@@ -1,0 +1,65 @@
+"""Which files are copies of other projects, by the origins that their first comments name."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from faultkit.code.review.file_head import FileHead, leading_comment
+
+_ORIGIN = re.compile(
+    r"(?:\b(?:source|copied|taken|vendored|forked|modified|imported|borrowed)\b[^\n]{0,60}?|\blicense:?\s*|\bsee:?\s*)"
+    r"https?://(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/([\w.-]+/[\w.-]+)",
+    re.IGNORECASE,
+)
+_LICENSE = re.compile(r"@license\b[^\n]*\(c\)", re.IGNORECASE)
+_COPIES = re.compile(r"(?:^|/)(?:libs?|externals?|ext|deps|contrib)/")
+_FOLDER = re.compile(r"((?:.*/)?(?:libs?|externals?|ext|deps))/([^/]+)/")
+_FIRST_BYTES = 1000
+_LEAST_ORIGINS = 4
+_LEAST_SHARE = 0.2
+"""Of the folders in `libs`: not each copy names its origin."""
+_MOST_READ = 100
+
+
+def is_copy(head: FileHead) -> bool:
+    """Return whether a file in a folder of libraries names the project that it comes from."""
+    if not _COPIES.search(head.path):
+        return False
+    comment = "\n".join(text for _, text in leading_comment(head.text))
+    return _ORIGIN.search(comment) is not None or _LICENSE.search(comment) is not None
+
+
+def folders_of_copies(files: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the folders, each with a `/` at its end, whose folders come from several other projects.
+
+    A file is a pair of its path in the project and its path to open. Few of them are read."""
+    folders: defaultdict[str, dict[str, list[tuple[str, str]]]] = defaultdict(dict)
+    for relative, path in files:
+        if found := _FOLDER.match(relative):
+            folders[found[1]].setdefault(found[2], []).append((relative, path))
+    return tuple(
+        f"{folder}/"
+        for folder, inner in folders.items()
+        if len(inner) >= _LEAST_ORIGINS and _is_of_others(inner)
+    )
+
+
+def _is_of_others(inner: dict[str, list[tuple[str, str]]]) -> bool:
+    origins = [
+        set(_origins(path for _, path in sorted(files)[:3])) for files in list(inner.values())[:_MOST_READ]
+    ]
+    named = sum(map(bool, origins))
+    return len(set().union(*origins)) >= _LEAST_ORIGINS and named >= _LEAST_SHARE * len(origins)
+
+
+def _origins(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        try:
+            with open(path, "rb") as opened:
+                text = opened.read(_FIRST_BYTES).decode("utf-8", "replace")
+        except OSError:
+            continue
+        comment = "\n".join(line for _, line in leading_comment(text))
+        yield from (each.lower() for each in _ORIGIN.findall(comment))
