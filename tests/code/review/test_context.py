@@ -11,7 +11,13 @@ from faultkit.code.review.context import (
     context_of,
     contexts_of_folder,
 )
-from faultkit.code.review.context_rules import FOR_SERVICES, PER_REQUEST, SERVER_ONLY, rules_in
+from faultkit.code.review.context_rules import (
+    FOR_MANY_USERS,
+    FOR_SERVICES,
+    PER_REQUEST,
+    SERVER_ONLY,
+    rules_in,
+)
 from faultkit.code.review.engine import RULES
 from faultkit.code.review.file_head import FileHead
 
@@ -140,6 +146,10 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
             "var root = new RootCommand();\nwhile (!token.IsCancellationRequested) {}\n",
             "production",
         ),
+        ("src/main/kotlin/A.kt", "package a\n\nimport androidx.room.Dao\n", "app"),
+        ("Tray/A.cs", "using Avalonia.Controls;\n", "app"),
+        ("Shop/A.cs", "using System.Windows.Input;\n", "production"),
+        ("shop/gui.py", "import tkinter as tk\n", "app"),
         ("shop/cli/serve.py", "uvicorn.run(app)\n", "production"),
         ("lib/a.js", "// Source: https://github.com/a/b\n", "vendored"),
         ("server/libs/a/b.js", "/**\n * @license a | (c) 2020 B\n */\n", "vendored"),
@@ -221,5 +231,12 @@ def test_rules_about_services_exist_and_leave_command_line_tools_alone() -> None
     assert [rule.id for rule in rules_in("cli", some)] == ["FK-R001"]
 
 
+def test_rules_about_many_users_exist_and_leave_apps_alone() -> None:
+    assert {rule.slug for rule in RULES} >= FOR_MANY_USERS
+    some = [rule for rule in RULES if rule.id in ("FK-P009", "FK-R001")]
+    assert [rule.id for rule in rules_in("app", some)] == ["FK-R001"]
+
+
 def test_every_context_has_an_example_here() -> None:
-    assert {*CONTEXT_NAMES, "production"} == {*PATHS}
+    # No path tells that a file belongs to an app.
+    assert {*CONTEXT_NAMES, "production"} == {*PATHS, "app"}

@@ -4,7 +4,7 @@ a generator, … One table, `CONTEXTS`. Pure.
     skipped    generated, vendored and built code is not reviewed: its authors are elsewhere
     left out   tests, fixtures, benchmarks, examples, docs, scripts and migrations are counted, not reviewed
     narrowed   some rules do not run (`context_rules`): in browser code those about servers, in commands that
-               run now and then and in command-line tools those about how long a request takes
+               run now and then and in command-line tools and apps those about requests
 
 The first row that fits decides. `production` stands for none of them.
 """
@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.file_head import FileHead, leading_comment
-from faultkit.code.review.programs import is_cli, is_command, is_managed, is_script
+from faultkit.code.review.programs import is_app, is_cli, is_command, is_managed, is_script
 from faultkit.code.review.vendored_copies import is_copy
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON
 
@@ -422,6 +422,7 @@ CONTEXTS: tuple[Context, ...] = (
         languages=tuple(name for name in LANGUAGES if name != "python"),
     ),
     Context("cli", "a command-line tool", "narrowed", says=is_cli),
+    Context("app", "an app with a screen", "narrowed", says=is_app),
 )
 CONTEXT_NAMES: tuple[str, ...] = tuple(dict.fromkeys(each.name for each in CONTEXTS))
 BY_NAME: dict[str, Context] = {each.name: each for each in CONTEXTS}

@@ -98,7 +98,37 @@ FOR_SERVICES: frozenset[str] = PER_REQUEST | {
 }
 """Slugs of rules about a process that serves others or runs for long. A command-line tool works for the one
 who waits for it, and its process ends."""
-_LEFT_AWAY = {"browser": SERVER_ONLY, "commands": PER_REQUEST, "cli": FOR_SERVICES}
+FOR_MANY_USERS: frozenset[str] = frozenset(
+    {
+        "call-per-item",
+        "checked-then-inserted",
+        "compiled-per-call",
+        "copied-or-sorted-in-loop",
+        "count-by-loading",
+        "filtered-after-loading",
+        "lazy-relation-in-loop",
+        "list-membership-in-loop",
+        "loaded-by-every-caller",
+        "lock-held-over-io",
+        "missing-limit",
+        "nested-search",
+        "no-graceful-shutdown",
+        "sequential-awaits",
+        "unbounded-cache",
+        "unbounded-page-size",
+        "unbounded-queue",
+        "wall-clock-for-durations",
+        "whole-table-loaded",
+        "write-per-row",
+    }
+)
+"""Slugs of rules about what many users do at once, and about their data. An app has one user."""
+_LEFT_AWAY = {
+    "browser": SERVER_ONLY,
+    "commands": PER_REQUEST,
+    "cli": FOR_SERVICES,
+    "app": FOR_MANY_USERS,
+}
 """By the name of a context that is narrowed."""
 
 

@@ -1,7 +1,10 @@
-"""Which files are programs that people or builds run and that end, and no services. Pure.
+"""Which files belong to programs that are no services. Pure.
 
-scripts    tools of the project itself: they build, release, generate or fill it with data
-cli        command-line tools for its users
+    scripts    tools of the project itself: they build, release, generate or fill it with data
+    cli        command-line tools for its users
+    app        apps with a screen, on a computer or phone of one user
+
+Where something in a file serves requests, it belongs to none of them.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ _SERVES = re.compile(
     |\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\(
     |\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\(
     |\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener|TcpListener)\b
-    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b|\bServerSocket\b
+    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b|\bServerSocket\b|\.jetty\.|\bnetty\.
     |\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\(
     |\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server"|\bsignal\.Notify""",
     re.VERBOSE,
@@ -79,6 +82,18 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
 which are found faster, and an expression."""
 _DECLARES = {name: re.compile(text, re.MULTILINE) for name, (_, text) in _COMMANDS.items()}
 _BUILD_WORDS = ("vite", "webpack", "rollup", "esbuild", "gulp")
+_JVM_SCREENS = r"^import (?:androidx?|javafx|javax\.swing)\."
+_SCREENS = {
+    name: re.compile(text, re.MULTILINE)
+    for name, text in {
+        "java": _JVM_SCREENS,
+        "kotlin": _JVM_SCREENS,
+        "csharp": r"^using (?:Avalonia|System\.Windows\.(?!Input)|Microsoft\.(?:UI\.Xaml|Maui)"
+        r"|Windows\.UI)\b",
+        "python": r"^(?:from|import) (?:tkinter|PyQt\d|PySide\d?|kivy|wx)\b",
+    }.items()
+}
+"""Imports of libraries for windows and screens."""
 _CLI_FOLDER = re.compile(r"(?:^|/)(?:[^/]+[-_.])?(?:cli|command[-_]?line|cmdline)/", re.IGNORECASE)
 _COMMAND_FOLDER = re.compile(r"(?:^|/)(?:cmd|commands?|src/bin)/", re.IGNORECASE)
 
@@ -126,6 +141,12 @@ def is_cli(head: FileHead) -> bool:
     if not _declares_commands(head) or head.says(_SERVES):
         return False
     return _COMMAND_FOLDER.search(head.path) is not None or not head.says(_LASTS)
+
+
+def is_app(head: FileHead) -> bool:
+    """Return whether a file belongs to an app with a screen."""
+    screens = _SCREENS.get(head.language)
+    return screens is not None and screens.search(head.text) is not None and not head.says(_SERVES)
 
 
 def _declares_commands(head: FileHead) -> bool:
