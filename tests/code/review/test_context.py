@@ -41,13 +41,14 @@ PATHS = {
     "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs "
     "test_app/a.py http-testing-support/A.java web/webtest/a.go src/testserver.rs TestSupport.cs "
     "internal/suites/a.go Shop.ApiTest/A.cs UnitTest/A.cs Shop.TestClient/A.cs "
-    "vitest.redis.setup.ts jest.setup.js src/globalSetup.ts QueueForTests.java "
+    "src/commonTest/kotlin/A.kt src/testFixtures/java/A.java acceptance/a.go systemtests/a.py "
+    "shop/testing.py vitest.redis.setup.ts jest.setup.js src/globalSetup.ts QueueForTests.java "
     "Shop/OrderTestHelper.cs",
     "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go "
     "mockwebserver/src/main/java/A.java src/main/java/FakeClock.java "
     "Shop/StoreMock.cs Shop.PrepareTestData/Types/A.cs Tools/TestDataGenerator/A.cs",
     "benchmarks": "bench/a.py benches/a.rs bench_a.py src/a.bench.ts FooBenchmark.java "
-    "extras/qps-bench-server.py src/Shop.Benchmark/A.cs",
+    "extras/qps-bench-server.py src/Shop.Benchmark/A.cs fuzz/a.rs loadgen/a.go src/jmh/java/A.java",
     "examples": "examples/a.py example/a.go samples/A.java docs_src/a.py demo/a.js sample-apps/a.js"
     " example.js toys/TcpServer/A.cs Shop.Client.UsageExample/A.cs",
     "docs": "docs/conf.py doc/a.py website/docs/a.ts",
@@ -138,6 +139,9 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("src/a.ts", "program.command('list').action(list);\n", "cli"),
         ("pkg/cmd/list.go", "package list\n\nfunc New() *cobra.Command { for {} }\n", "cli"),
         ("cmd/run/run.go", "func New() *cobra.Command {}\n\nvar s = &http.Server{Addr: a}\n", "production"),
+        ("cmd/shop-fill/main.go", "package main\n\nfunc main() { flag.Parse() }\n", "cli"),
+        ("cmd/shop/main.go", "package main\n\nfunc main() { flag.Parse()\n\tfor {\n\t}\n}\n", "production"),
+        ("infra/stack.ts", "import { Stack } from 'aws-cdk-lib';\n", "scripts"),
         ("src/bin/replay.rs", "fn main() { let path = std::env::args().nth(1); }\n", "cli"),
         ("src/main/java/A.java", '@Command(name = "export")\nclass A {}\n', "cli"),
         ("Commands/A.cs", 'var root = new RootCommand("export");\n', "cli"),

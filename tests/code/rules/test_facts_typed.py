@@ -159,6 +159,7 @@ def test_unit_tests_beside_the_code_have_no_findings() -> None:
     ("language", "text", "is_found"),
     [
         ("rust", "impl Queue for MemoryQueueForTests {{\n fn f() {{ {rust} }}\n}}", False),
+        ("rust", '#[cfg(any(test, feature = "mocks"))]\nmod mocks {{\n fn f() {{ {rust} }}\n}}', False),
         ("rust", "impl Queue for MemoryQueue {{\n fn f() {{ {rust} }}\n}}", True),
         ("python", "class FakeStore(Store):\n    def load(self):\n        {python}\n", False),
         ("python", "class Store:\n    def load(self):\n        {python}\n", True),

@@ -326,9 +326,10 @@ CONTEXTS: tuple[Context, ...] = (
         "tests",
         "left out",
         folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_]support"
-        r"|integration[-_]?tests?|unit[-_]?tests?|functional[-_]?tests?|androidtest|cypress|playwright"
+        r"|(?:integration|unit|functional|acceptance|system|smoke|live|component|contract|api|ui|regression"
+        r"|conformance|int)[-_]?tests?|acceptance|testfixtures|androidtest|cypress|playwright"
         r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
-        names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
+        names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|testing\.(?:py|rs|go)|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
         r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it|[sS]etup)s?\.\w+"
         rf"|(?:vitest|jest|karma|cypress|playwright|wdio)[.-].+\.{_JS}|(?:.+\.)?global[-.]?(?:[sS]etup|[tT]eardown)\.{_JS}"
@@ -337,6 +338,14 @@ CONTEXTS: tuple[Context, ...] = (
     ),
     Context("tests", "tests", "left out", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
     Context("tests", "tests", "left out", folders="t", languages=PYTHON),
+    # Sets of sources of Gradle.
+    Context(
+        "tests",
+        "tests",
+        "left out",
+        folders=r"(?:common|jvm|js|native|ios|desktop|android(?:unit|instrumented)?)test",
+        languages=(*JAVA, *KOTLIN),
+    ),
     # Names of folders are those of projects: Api.IntegrationTests, ApiTest, TestConsole.
     Context(
         "tests",
@@ -371,7 +380,8 @@ CONTEXTS: tuple[Context, ...] = (
         "benchmarks",
         "benchmarks",
         "left out",
-        folders=r"bench|benches|benchmarks?|microbench(?:mark)?s?|perf[-_]?tests?|load[-_]?tests?",
+        folders=r"bench|benches|benchmarks?|microbench(?:mark)?s?|(?:perf|load|stress|soak)[-_]?tests?|jmh"
+        r"|load[-_]?gen(?:erator)?|fuzz(?:ing)?|fuzz[-_]targets?",
         names=rf"bench_.+\.py|.+_bench(?:mark)?\.\w+|.+\.bench(?:mark)?\.{_JS}|.+Benchmark\.(?:java|kt|cs)"
         r"|benchmark\.\w+|(?:.+[-_])?bench(?:mark)?[-_].+\.\w+",
     ),
@@ -380,7 +390,7 @@ CONTEXTS: tuple[Context, ...] = (
         "examples",
         "examples",
         "left out",
-        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src|toys",
+        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src|toys|notebooks?",
         names=r"(?:examples?|demo)\.\w+",
     ),
     Context("examples", "examples", "left out", folders=r".*(?:examples?|samples?|demos?)", languages=CSHARP),

@@ -28,7 +28,7 @@ _RUN_ALONE = re.compile(
     rb"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()|\brequire\.main === module", re.MULTILINE
 )
 _BUILD_MODULES = re.compile(
-    r"""^import\b[^'"\n]*['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?|@rollup/\S+|@vitejs/\S+)['"]"""
+    r"""^import\b[^'"\n]*['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?|@rollup/\S+|@vitejs/\S+|aws-cdk-lib\S*|@pulumi/\S+)['"]"""
     r"""|\brequire\(['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?)['"]\)""",
     re.MULTILINE,
 )
@@ -38,7 +38,7 @@ _SERVES = re.compile(
     |\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\(
     |\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\(
     |\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener|TcpListener)\b
-    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b|\bServerSocket\b|\.jetty\.|\bnetty\.
+    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b|\bServerSocket\b|\.jetty\.|\bServerBootstrap\b
     |\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\(
     |\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server"|\bsignal\.Notify""",
     re.VERBOSE,
@@ -55,14 +55,15 @@ _JS_COMMANDS = (
 )
 _COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "python": (
-        ("ArgumentParser(", "@click.", "typer.Typer(", "AppGroup(", ".command"),
-        r"\bArgumentParser\(|^@click\.|\btyper\.Typer\(|\bAppGroup\(|^@(?:cli|\w+_cli|manager)\.command\b",
+        ("ArgumentParser(", "@click.", "typer.Typer(", "AppGroup(", ".command", "sys.argv[1"),
+        r"\bArgumentParser\(|^@click\.|\btyper\.Typer\(|\bAppGroup\(|^@(?:cli|\w+_cli|manager)\.command\b"
+        r"|\bsys\.argv\[1",
     ),
     "javascript": _JS_COMMANDS,
     "typescript": _JS_COMMANDS,
     "go": (
-        ("cobra.Command", " cli.", "*cli.", "&cli.", "kingpin."),
-        r"[ *&](?:cobra\.Command|cli\.(?:App|Command|Context)|kingpin\.\w+)\b",
+        ("cobra.Command", " cli.", "*cli.", "&cli.", "kingpin.", "flag.Parse()"),
+        r"[ *&](?:cobra\.Command|cli\.(?:App|Command|Context)|kingpin\.\w+)\b|\bflag\.Parse\(\)",
     ),
     "java": (
         ("Command(", "JCommander(", "DefaultParser("),
@@ -81,7 +82,9 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
 """How commands and their arguments are declared, by language: words of which there is one in each such text,
 which are found faster, and an expression."""
 _DECLARES = {name: re.compile(text, re.MULTILINE) for name, (_, text) in _COMMANDS.items()}
-_BUILD_WORDS = ("vite", "webpack", "rollup", "esbuild", "gulp")
+_ARGUMENTS = ("flag.Parse()", "sys.argv[1", "env::args(")
+"""Arguments that are read without a command that is declared."""
+_BUILD_WORDS = ("vite", "webpack", "rollup", "esbuild", "gulp", "aws-cdk-lib", "@pulumi/")
 _JVM_SCREENS = r"^import (?:androidx?|javafx|javax\.swing)\."
 _SCREENS = {
     name: re.compile(text, re.MULTILINE)
@@ -135,12 +138,15 @@ def is_managed(head: FileHead) -> bool:
 def is_cli(head: FileHead) -> bool:
     """Return whether a file belongs to a command-line tool, by its folder or by commands that it declares.
 
-    It does not serve and, unless its folder says what it is, does not run for long."""
+    It does not serve and, unless its folder says what it is, does not run for long. Services read arguments,
+    too, but seldom declare commands."""
     if _CLI_FOLDER.search(head.path):
         return not head.says(_SERVES)
     if not _declares_commands(head) or head.says(_SERVES):
         return False
-    return _COMMAND_FOLDER.search(head.path) is not None or not head.says(_LASTS)
+    if _COMMAND_FOLDER.search(head.path) and not any(word in head.text for word in _ARGUMENTS):
+        return True
+    return not head.says(_LASTS)
 
 
 def is_app(head: FileHead) -> bool:

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
-_MARKS = re.compile(rb"#\[\s*(?:cfg\s*\(\s*(?:test|all\s*\(\s*test\b)|(?:\w+::)*(?:test|rstest|bench)\b)")
+_MARKS = re.compile(
+    rb"#\[\s*(?:cfg\s*\(\s*(?:test|(?:all|any)\s*\(\s*test\b)|(?:\w+::)*(?:test|rstest|bench)\b)"
+)
 _DOUBLE_WORDS = (b"ForTest", b" Mock", b" Fake")
 """One of them is in each text that `_DOUBLES` matches; they are found faster."""
 _DOUBLES = re.compile(
