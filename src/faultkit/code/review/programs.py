@@ -37,8 +37,9 @@ _SERVES = re.compile(
     rb"""\.listen\((?!\s*0\b)|\bcreateServer\((?!\s*\))|\bserve\(|\bserve_forever\b|\brun_forever\b|\bstart_server\(
     |\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\(
     |\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\(
-    |\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener|TcpListener)\b
-    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b|\bServerSocket\b|\.jetty\.|\bServerBootstrap\b
+    |\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener)\b
+    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b
+    |\bServerSocket\b|\.jetty\.|\bServerBootstrap\b
     |\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\(
     |\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server"|\bsignal\.Notify""",
     re.VERBOSE,
@@ -50,8 +51,8 @@ _LASTS = re.compile(
 )
 """Loops that do not end by themselves, and consumers, as services have."""
 _JS_COMMANDS = (
-    (".command(", "new Command(", "yargs(", "process.argv", "extends Command"),
-    r"\.command\(\s*['\"`]|\bnew Command\(|\byargs\(|\.parse(?:Async)?\(process\.argv|\bextends Command\b",
+    ("commander", "yargs", "@oclif/", "clipanion", "citty"),
+    r"(?:from|require\()\s*['\"](?:commander|@commander-js/\S+|yargs(?:/\w+)?|@oclif/\w+|clipanion|citty)['\"]",
 )
 _COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
     "python": (
@@ -66,17 +67,17 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
         r"[ *&](?:cobra\.Command|cli\.(?:App|Command|Context)|kingpin\.\w+)\b|\bflag\.Parse\(\)",
     ),
     "java": (
-        ("Command(", "JCommander(", "DefaultParser("),
-        r"^@(?:CommandLine\.)?Command\(|\bnew (?:JCommander|DefaultParser)\(",
+        ("picocli", "jcommander", "commons.cli"),
+        r"^import (?:static )?(?:picocli|com\.beust\.jcommander|org\.apache\.commons\.cli)\.",
     ),
-    "kotlin": (("Command(", "ArgParser("), r"^@(?:CommandLine\.)?Command\(|\bCliktCommand\(|\bArgParser\("),
-    "rust": (
-        ("Parser", "Subcommand", "StructOpt", "env::args(", "use clap::"),
-        r"#\[derive\([^)]*\b(?:Parser|Subcommand|StructOpt)\b|\benv::args\(|\buse clap::",
+    "kotlin": (
+        ("picocli", "clikt", "kotlinx.cli"),
+        r"^import (?:picocli|com\.github\.ajalt\.clikt|kotlinx\.cli)\.",
     ),
+    "rust": (("clap::", "structopt::", "env::args("), r"\b(?:clap|structopt)::|\benv::args\("),
     "csharp": (
-        ("new Command(", "RootCommand", "[Verb(", "Command<"),
-        r"\bnew Command\(\"|\bRootCommand\b|^\s*\[Verb\(|:\s*(?:Async)?Command<",
+        ("System.CommandLine", "RootCommand", "[Verb(", "Spectre.Console.Cli"),
+        r"^using (?:System\.CommandLine|Spectre\.Console\.Cli)\b|\bnew RootCommand\(|^\s*\[Verb\(",
     ),
 }
 """How commands and their arguments are declared, by language: words of which there is one in each such text,
