@@ -41,7 +41,7 @@ PATHS = {
     "Api.Tests/A.cs spec/a.js e2e/a.ts testing/a.py integration_tests/a.rs "
     "test_app/a.py http-testing-support/A.java web/webtest/a.go src/testserver.rs TestSupport.cs "
     "internal/suites/a.go Shop.ApiTest/A.cs UnitTest/A.cs Shop.TestClient/A.cs "
-    "src/commonTest/kotlin/A.kt src/testFixtures/java/A.java acceptance/a.go systemtests/a.py "
+    "src/commonTest/kotlin/A.kt src/testFixtures/java/A.java acceptance-tests/a.go systemtests/a.py "
     "shop/testing.py vitest.redis.setup.ts jest.setup.js src/globalSetup.ts QueueForTests.java "
     "Shop/OrderTestHelper.cs",
     "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go "
@@ -132,6 +132,12 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("src/bundler.ts", 'import webpack from "webpack";\n', "production"),
         ("internal/release/a.go", "package main\n\nfunc main() {}\n", "scripts"),
         ("internal/server/a.go", "package main\n\nfunc main() { http.ListenAndServe(a, b) }\n", "production"),
+        ("internal/worker/a.go", "package main\n\nfunc main() { run() }\n", "production"),
+        (
+            "publish_events.py",
+            "while True:\n    send()\n\nif __name__ == '__main__':\n    main()\n",
+            "production",
+        ),
         ("src/a.py", "import argparse\nparser = argparse.ArgumentParser()\n", "cli"),
         ("src/a.py", "parser = argparse.ArgumentParser()\nwhile True:\n    work()\n", "production"),
         ("src/a.py", "parser = argparse.ArgumentParser()\nuvicorn.run(app)\n", "production"),

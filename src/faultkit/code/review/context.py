@@ -327,7 +327,7 @@ CONTEXTS: tuple[Context, ...] = (
         "left out",
         folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_]support"
         r"|(?:integration|unit|functional|acceptance|system|smoke|live|component|contract|api|ui|regression"
-        r"|conformance|int)[-_]?tests?|acceptance|testfixtures|androidtest|cypress|playwright"
+        r"|conformance|int)[-_]?tests?|testfixtures|androidtest|cypress|playwright"
         r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
         names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|testing\.(?:py|rs|go)|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
@@ -390,7 +390,7 @@ CONTEXTS: tuple[Context, ...] = (
         "examples",
         "examples",
         "left out",
-        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src|toys|notebooks?",
+        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src|toys",
         names=r"(?:examples?|demo)\.\w+",
     ),
     Context("examples", "examples", "left out", folders=r".*(?:examples?|samples?|demos?)", languages=CSHARP),

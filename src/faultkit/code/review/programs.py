@@ -20,7 +20,7 @@ _TOOLS = re.compile(rf"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|{_JS})$", re.IG
 """A file below a folder of a project's tools, in its root."""
 _PROJECT_OF_TOOLS = re.compile(r"tools/[^/]+/.+\.(?:cs|java|kt|rs)$", re.IGNORECASE)
 """Likewise, in languages in which each tool is a project of its own."""
-_GO_TOOLS = re.compile(r"(?:tools|dev)/|(?:.+/)?(?:internal|gen|generate|docgen|release)/")
+_GO_TOOLS = re.compile(r"(?:tools|dev)/|(?:.+/)?(?:gen|generate|docgen|release)/|(?:.+/)?internal/[^/]+\.go$")
 _MADE_ONCE = re.compile(
     rf"(?:.+/)?(?:generate|gen|bump|release|publish|seed|convert|make)[-_][^/]+\.(?:py|{_JS})$"
 )
@@ -110,8 +110,10 @@ def is_script(head: FileHead) -> bool:
         return True
     if _PROJECT_OF_TOOLS.match(head.path):
         return True
-    if (_TOOLS.match(head.path) or _MADE_ONCE.match(head.path)) and head.says(_RUN_ALONE):
+    if _TOOLS.match(head.path) and head.says(_RUN_ALONE):
         return not head.says(_SERVES)
+    if _MADE_ONCE.match(head.path) and head.says(_RUN_ALONE):
+        return not head.says(_SERVES) and not head.says(_LASTS)
     if head.language in ("javascript", "typescript") and "src/" not in head.path:
         may_build = any(word in head.text for word in _BUILD_WORDS)
         return may_build and _BUILD_MODULES.search(head.text) is not None and not head.says(_SERVES)
@@ -123,7 +125,9 @@ def _is_go_tool(head: FileHead) -> bool:
     if _NOT_BUILT.search(head.text) is not None:
         return True
     is_program = "\npackage main\n" in f"\n{head.text}"
-    return is_program and _GO_TOOLS.match(head.path) is not None and not head.says(_SERVES)
+    if not is_program or not _GO_TOOLS.match(head.path):
+        return False
+    return not head.says(_SERVES) and not head.says(_LASTS)
 
 
 def is_command(head: FileHead) -> bool:
