@@ -1,4 +1,8 @@
-"""Finds handlers that drop an error."""
+"""Finds handlers that drop an error.
+
+It is shown if the file has evidence that something is lost: a write, a message or a call of given code stays
+undone (`undone_work.py`). What is read and has a default, reports and clean-up are counted only.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ from faultkit.code.rules.vocabulary.failures import (
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.suppressing_exits import suppressing_exits
+from faultkit.code.rules.vocabulary.undone_work import ACTS, is_undone, leaves_undone, says_best_effort
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _EXPECTED = frozenset(
@@ -136,13 +141,6 @@ _CLEANS_UP = re.compile(
     r"|__a?exit__|__del__|finali[sz]e|kill|terminate|on_?(exit|close|disconnect))",
     re.IGNORECASE,
 )
-_ACTS = re.compile(
-    r"^_*(save|write|send|post|put|patch|delete|create|insert|update|upsert|commit|publish|upload|push|store"
-    r"|persist|notify|emit|enqueue|charge|pay|refund|submit|apply|copy|move|rename|mkdir|exec|flush|sync"
-    r"|append|register|dispatch|ack|nack|reserve|book|debit|credit|transfer)",
-    re.IGNORECASE,
-)
-"""Names of functions that change something; the error of a lookup leaves a default in place."""
 _READS = re.compile(
     r"^_*(get|find|\w*[iI]mport|read|load|fetch|query|list|wait|is[A-Z]|has[A-Z]|ready|count|lookup)"
 )
@@ -162,13 +160,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for handler in each.handlers:
             if handler.is_empty and not _is_harmless(each, handler, facts):
                 is_certain = handler.is_broad and not _has_fallback(each, handler, facts)
-                if is_certain and not (facts.language == "go" and not handler.exits):
+                is_certain = is_certain and not (facts.language == "go" and not handler.exits)
+                if is_certain and leaves_undone(each, facts):
                     yield Hit(handler.head, _message(handler, facts), CERTAIN)
                 else:
                     yield Hit(handler.head, _message(handler, facts), POSSIBLE, "medium")
             elif _only_prints(handler, facts) and not _is_harmless(each, handler, facts):
                 what = f"{', '.join(handler.types)} is only printed to the console, and then dropped"
-                yield Hit(handler.head, what, LIKELY, "medium")
+                is_likely = not _is_little_loss(each, handler, facts)
+                yield Hit(handler.head, what, LIKELY if is_likely else POSSIBLE, "medium")
     for span in suppressing_exits(facts):
         what = "this is true for every exception, so that all errors of the block are dropped"
         yield Hit(span, what, LIKELY, "medium")
@@ -184,7 +184,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _has_fallback(each: Try, handler: Handler, facts: Facts) -> bool:
     """Return whether a slower way follows: `try: return quick() except Exception: pass`."""
-    gives = any(step.kind == "return" and step.text for step in facts.within(facts.steps, each.body))
+    gives = any(
+        step.kind == "return" and (step.text or facts.language in ("csharp", "java"))
+        for step in facts.within(facts.steps, each.body)
+    )
     return gives and "return" not in facts.text(handler.body)
 
 
@@ -197,7 +200,7 @@ def _actions(body: Span, facts: Facts) -> list[Call]:
         call
         for call in facts.within(facts.calls, body)
         if call.is_discarded
-        or _ACTS.match(call.method) is not None
+        or ACTS.match(call.method) is not None
         or (facts.language == "rust" and call.is_awaited)
         or (facts.language == "go" and call.assigned and {*call.assigned} <= {"_", "err"})
     ]
@@ -252,6 +255,24 @@ def _only_prints(handler: Handler, facts: Facts) -> bool:
         and not any(facts.within(facts.assignments, handler.body))
         and (scope is None or scope.short_name != "main")
     )
+
+
+_GUESSES = re.compile(r"guess|detect|probe|respond|error|exception|^main", re.IGNORECASE)
+_OF_REFLECTION = re.compile(
+    r"(?:NoSuch(?:Field|Method)|IllegalAccess|ClassNotFound|Instantiation|UnsupportedEncoding"
+    r"|ParserConfiguration|NoSuchAlgorithm)Exception$"
+)
+"""Exceptions that the program's own code causes, rather than data or other systems."""
+
+
+def _is_little_loss(each: Try, handler: Handler, facts: Facts) -> bool:
+    """Return whether a printed error cannot be, or leaves undone a guess, an error page or a removal."""
+    if all(map(_OF_REFLECTION.search, handler.types)) or facts.functions_named("main"):
+        return True
+    if any(_GUESSES.search(scope.short_name) for scope in facts.functions_around(handler)):
+        return True
+    calls = list(facts.within(facts.calls, each.body))
+    return all(call.method in ("delete", "start") for call in calls) or says_best_effort(each, facts)
 
 
 def _is_harmless(each: Try, handler: Handler, facts: Facts) -> bool:
@@ -362,7 +383,7 @@ def _ignored_outcomes(facts: Facts) -> Iterator[Hit]:
             or is_clean_up(call, facts)
         ):
             continue
-        acts = [each for each in facts.within(facts.calls, given.value.span) if _ACTS.match(each.method)]
+        acts = [each for each in facts.within(facts.calls, given.value.span) if ACTS.match(each.method)]
         if acts and not all(map(_is_no_loss, acts)):
             yield Hit(call.span, f"an error of {acts[0].written}() is caught and dropped", LIKELY, "medium")
 
@@ -404,7 +425,8 @@ def _promises(facts: Facts) -> Iterator[Hit]:
         if source is None or source.method in ("then", "finally") or _may_be_dropped(source, call, facts):
             continue
         what = f"{call.written}() drops every error"
-        if fallback or _ACTS.match(source.method) is None:
+        is_lost = not fallback and is_undone(source, facts) and not says_best_effort(call, facts)
+        if not is_lost:
             yield Hit(given.value.span, what, POSSIBLE, "medium")
         else:
             yield Hit(given.value.span, what, LIKELY)
