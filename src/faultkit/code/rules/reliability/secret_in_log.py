@@ -1,4 +1,8 @@
-"""Finds passwords, tokens and whole headers that are written to a log."""
+"""Finds passwords, tokens and whole headers that are written to a log.
+
+It is shown if the value is a secret by its name, its type or what it is made of, and not empty, spent or the
+name of one there. A secret in an address is counted only: the service may ask for it there.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,14 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string
+from faultkit.code.rules.vocabulary.failures import is_error_handler
 from faultkit.code.rules.vocabulary.instrumented import instrumented_secrets
 from faultkit.code.rules.vocabulary.logs import log_calls, may_show_secret, secret_in
 from faultkit.code.rules.vocabulary.personal_data import is_personal_name
 from faultkit.code.rules.vocabulary.shown_requests import access_logs, rejected_input
+from faultkit.code.rules.vocabulary.spent_secrets import is_no_secret, is_spent
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
@@ -27,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         what = secret_in(_arguments(call), facts)
         if what and not _is_shown(call, facts) and not _is_harmless(what, call, facts):
             told.add(facts.named_function_of(call))
-            yield Hit(call.span, f"{what} is written to the log", LIKELY)
+            yield Hit(call.span, f"{what} is written to the log", _confidence(what, call, facts))
     for call in _errors(facts) if may_tell else ():
         what = secret_in(_arguments(call), facts)
         # An error about an address that cannot be read often names it.
@@ -84,7 +90,7 @@ def _in_clients(facts: Facts) -> Iterator[Hit]:
 
 _IN_ADDRESS = TextPattern(
     r"[?&](?:(?:access_token|api_?key|apikey|client_secret|password)=(?:\$\{|\{|\$(?=[a-z]))"
-    r"|token=(?:\$\{|\{|\$)\s*(?:this\.|self\.)?(?:api_?|access_?|auth_?|bearer_?)token)\s*([\w.]*)",
+    r"|token=(?:\$\{|\{|\$)\s*(?:this\.|self\.)?(?:api_?|access_?|auth_?|bearer_?)token)(?!\{)\s*([\w.]*)",
     re.IGNORECASE,
 )
 _SECRETS = (b"token=", b"api_key=", b"apikey=", b"client_secret=", b"password=")
@@ -109,7 +115,7 @@ def _in_addresses(facts: Facts) -> Iterator[Hit]:
             if _LINK.search(above) or _GIVEN_OUT.match(line):
                 continue
             what = "a secret in an address may be logged by each client, proxy and server that handles it"
-            yield Hit(place, what, LIKELY, "low")
+            yield Hit(place, what, POSSIBLE, "low")
 
 
 def _errors(facts: Facts) -> Iterator[Call]:
@@ -123,6 +129,17 @@ def _errors(facts: Facts) -> Iterator[Call]:
             yield call
 
 
+def _confidence(what: str, call: Call, facts: Facts) -> float:
+    """Return how sure it is that the value is a secret that still counts."""
+    if is_spent(what, call, facts):
+        return POSSIBLE
+    if what.endswith(" of every request"):
+        # What reaches a handler of errors are few requests, and often none with a secret.
+        around = facts.functions_around(call)
+        return POSSIBLE if any(map(is_error_handler, around)) else LIKELY
+    return LIKELY
+
+
 _HERE = re.compile(r"isDevelopment|is_?dev\b|\bDebug\b|\bdebug\b|DEBUG|[\"']development[\"']")
 _OF_PACKAGE = re.compile(r"([a-z]\w*)\.[A-Z]\w*")
 
@@ -130,6 +147,8 @@ _OF_PACKAGE = re.compile(r"([a-z]\w*)\.[A-Z]\w*")
 def _is_harmless(what: str, call: Call, facts: Facts) -> bool:
     """Return whether the value is missing here, a constant or a type, or shown to developers only."""
     name, _, part = what.partition(" with its ")
+    if not part and is_no_secret(name, call, facts):
+        return True
     found = _OF_PACKAGE.fullmatch(name) if facts.language == "go" else None
     if found is not None and re.search(rf"[/\"]{found[1]}\"", facts.whole_text):
         return True  # A constant of another package.
@@ -143,7 +162,8 @@ def _is_harmless(what: str, call: Call, facts: Facts) -> bool:
     missing = re.compile(
         rf"\bnot\s+[\w.]*\b{word}\b|[\"']{word}[\"']\s+not\s+in|!\s*[\w.]*\b{word}\b|\b{word}\s+is\s+None"
         rf"|\b{word}\s*===?\s*(?:null|undefined|nil|\"\")|[eE]mpty\(\s*{word}\b|\bnot\s+isinstance\(\s*{word}\b"
-        rf"|\bnot\s+all\(.*{word}"
+        rf"|\bnot\s+all\(.*{word}|\b{word}\s*==\s*\"\"",
+        re.IGNORECASE,
     )
     return any(_HERE.search(head) or missing.search(head) for head in heads) or _is_only_type(
         name, call, facts

@@ -130,7 +130,8 @@ _WHOLE = re.compile(
 )
 _BODY = re.compile(r"^(?:req|request|ctx\.request)\.(?:body|data|json|POST|form)$")
 _ACCOUNT = re.compile(
-    r"log_?in|sign_?(in|up)|register|passw|auth|token|credential|payment|checkout", re.IGNORECASE
+    r"log_?in|sign_?(in|up)|register|passw|auth(?!ors?(?![a-z]*i[sz]))|token|credential|payment|checkout",
+    re.IGNORECASE,
 )
 _PLACES = re.compile(r"(^|[._])(file|path|url|dir|key|name)s?\.\w+$", re.IGNORECASE)
 """`files.credentials` is the name of a file."""

@@ -241,7 +241,11 @@ def access_logs(facts: Facts) -> tuple[Call, ...]:
     """Return loggers of all addresses, in a text that reads a secret from one."""
     if not facts.imports_any("morgan") or not _has_secret_address(facts):
         return ()
-    return tuple(call for call in facts.calls_named("morgan") if _MORGAN.search(facts.text(call.span)))
+    return tuple(
+        call
+        for call in facts.calls_named("morgan")
+        if any(_MORGAN.search(each.value.text) for each in call.positional)
+    )
 
 
 # Input that did not pass validation.

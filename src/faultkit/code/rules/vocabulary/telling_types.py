@@ -51,7 +51,10 @@ _PAIRS = (("auth", "header"), ("card", "number"), ("card", "cvc"), ("connection"
 _HARMLESS_BEFORE = frozenset(
     ("no", "has", "have", "is", "with", "without", "use", "need", "needs", "show", "hide", "hidden", "public",
      "missing", "invalid", "masked", "redacted", "hashed", "encrypted", "safe", "forgot", "change", "valid",
-     "action", "path", "template", "permission", "event", "truncated", "msg", "fmt", "err", "scope")
+     "action", "path", "template", "permission", "event", "truncated", "msg", "fmt", "err", "scope", "should",
+     "can", "must", "will", "was", "did", "return", "returns", "allow", "allows", "allowed", "enable",
+     "enabled", "disable", "disabled", "require", "requires", "include", "includes", "supports", "skip",
+     "wants", "expired")
 )  # fmt: skip
 _VERBS = frozenset(
     (
