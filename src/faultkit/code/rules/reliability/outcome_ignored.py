@@ -1,4 +1,8 @@
-"""Finds calls whose result says how much was done, or whether anything was, and is not looked at."""
+"""Finds calls whose result says how much was done, or whether anything was, and is not looked at.
+
+It is shown if what is read or written is a stream by its type, or by its name where the file does not say the
+type; of a queue, if the file makes it with a limit and what is offered is an item rather than a signal.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import is_clean_up
+from faultkit.code.rules.vocabulary.telling_types import type_of
 from faultkit.code.rules.vocabulary.unflushed import unflushed
 
 _SHORT = "may read or write only a part, and nothing looks at how much"
@@ -34,7 +39,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method(*_METHODS[facts.language]):
         ignored = _CHECKS[facts.language](call, facts)
         if ignored and not is_clean_up(call, facts) and not facts.comment_at(call):
-            yield Hit(call.span, f"{call.written}() {ignored}", LIKELY)
+            is_likely = call.method != "offer" or _is_made_with_limit(call, facts)
+            yield Hit(call.span, f"{call.written}() {ignored}", LIKELY if is_likely else POSSIBLE)
 
 
 def _java(call: Call, facts: Facts) -> str:
@@ -56,6 +62,7 @@ def _java(call: Call, facts: Facts) -> str:
         bounded = (
             _LIMITED.search(facts.whole_text) is not None
             and "new LinkedBlockingQueue<>()" not in facts.whole_text
+            and not _is_signal(call)
         )
         return "drops the item when the queue is full, and nothing looks at its result" if bounded else ""
     return _NOT_DONE
@@ -65,7 +72,8 @@ def _csharp(call: Call, facts: Facts) -> str:
     if not call.is_discarded or not call.receiver_written:
         return ""
     if call.method in ("Read", "ReadAsync"):
-        return _SHORT if call.arguments and _is_stream(call, facts) else ""
+        by_reference = any(each.value.text.startswith(("ref ", "out ")) for each in call.arguments)
+        return _SHORT if call.arguments and not by_reference and _is_stream(call, facts) else ""
     if call.method in ("Wait", "WaitAsync", "WaitOne"):
         first = call.argument(place=0)
         # Of two arguments the first is the time, and the second the token.
@@ -76,7 +84,7 @@ def _csharp(call: Call, facts: Facts) -> str:
         return ""
     if call.method == "TryWrite":
         bounded = "CreateBounded" in facts.whole_text and "FullMode.Drop" not in facts.whole_text
-        return _NOT_DONE if bounded else ""
+        return _NOT_DONE if bounded and not _is_signal(call) else ""
     return _NOT_DONE
 
 
@@ -108,7 +116,8 @@ def _rust(call: Call, facts: Facts) -> str:
     )
     bound = re.match(r"\s*(?:let|return|if|while|match|Ok\(|Some\()", line) is not None
     is_io = facts.imports_any("std.io", "tokio.io", "std.net", "tokio.net", "std.fs", "tokio.fs", "futures")
-    return _SHORT if discarded and is_buffer and is_io and not bound else ""
+    is_bytes = discarded and is_buffer and is_io and not bound
+    return _SHORT if is_bytes and not _is_of_records(call, facts) else ""
 
 
 def _go(call: Call, facts: Facts) -> str:
@@ -143,10 +152,15 @@ def _later(call: Call, facts: Facts) -> set[str]:
     return used
 
 
+_FEW_BYTES = re.compile(r"\(\s*(?:\w+\(\s*)?b?([\"'])[^\"'{}]{0,64}\1\s*(?:\.encode\(\))?\s*\)")
+
+
 def _python(call: Call, facts: Facts) -> str:
     if call.method == "send":
         is_socket = re.search(r"(^|[._])(sock|socket|s|conn|connection)$", call.receiver_written) is not None
         known = call.name.startswith("socket.") or (is_socket and facts.imports_any("socket"))
+        # A few bytes are sent at once.
+        known = known and _FEW_BYTES.search(facts.text(call.span)) is None
         return (
             _SHORT if call.is_discarded and known and not call.is_awaited and len(call.arguments) == 1 else ""
         )
@@ -170,7 +184,66 @@ def _python(call: Call, facts: Facts) -> str:
 
 
 def _is_stream(call: Call, facts: Facts) -> bool:
-    return _STREAM.search(call.receiver_written) is not None
+    if _STREAM.search(call.receiver_written) is None:
+        return False
+    kind = _declared_type(call, facts)
+    return not kind or facts.language == "go" or _STREAM_TYPE.search(kind) is not None
+
+
+_STREAM_TYPE = re.compile(
+    r"(?:Stream|Socket|Channel|File|Conn|Pipe|Source|StreamReader|StringReader|TextReader|BinaryReader|BufferedReader"
+    r"|InputStreamReader|FileReader|PushbackReader|^Reader)$"
+)
+_RUST_STREAM = re.compile(
+    r"(?:Stream|Socket|File|Writer|Reader|Encoder|Decoder|Cursor|Stdin|Stdout|ChildStdin|ChildStdout|Half|Pipe"
+    r"|Vec|String)$"
+)
+_RUST_RECORDS = re.compile(r"^(?:Arrow|Avro|Csv|Parquet|Record|Row|Json|Xml|Sst|Table|Batch|Index|Event|Log)")
+"""Writers of records rather than of bytes, which write all of what they are given."""
+_MAKES = re.compile(r"^\s*(?:[\w:]*::)?([A-Z]\w*)(?:::<[^>]*>)?::\w+\(")
+
+
+def _declared_type(call: Call, facts: Facts) -> str:
+    """Return the type of what a call is made on, without its package; empty if the file does not say it."""
+    kind = type_of(call.receiver_written, call, facts)
+    return re.sub(r"<.*|\?$", "", kind) if kind != "var" else ""
+
+
+def _is_of_records(call: Call, facts: Facts) -> bool:
+    """Return whether a writer is made by a type that takes records, or that is no stream (Rust)."""
+    name = call.receiver_written
+    made = [each.value.text for each in facts.assignments_to(name, call) if each.value is not None]
+    kinds = [found[1] for found in map(_MAKES.match, made) if found is not None]
+    kinds += [kind] if (kind := _declared_type(call, facts)) else []
+    return any(_RUST_RECORDS.match(kind) or not _RUST_STREAM.search(kind) for kind in kinds)
+
+
+_SIGNAL = re.compile(
+    r"(?:[\w.]*\.)?[A-Z][A-Z0-9_]+$|true$|false$|\d+$|default\b|null$|new (?:Object|object)\(\)$|Unit\b"
+    r"|(?:Boolean|Bool)\."
+    r"|\w*(?:[pP]ill|[pP]oison|[sS]entinel|[sS]ignal|[mM]arker)\w*$"
+)
+
+
+def _is_signal(call: Call) -> bool:
+    """Return whether what is offered only wakes a reader, who has items in a queue that is full."""
+    first = call.argument(place=0)
+    return first is not None and _SIGNAL.match(first.value.text) is not None
+
+
+_WITH_LIMIT = re.compile(
+    r"new\s+(?:ArrayBlockingQueue|SynchronousQueue|LinkedBlocking(?:Queue|Deque))\s*(?:<[^()]*>)?\((\s*)"
+)
+
+
+def _is_made_with_limit(call: Call, facts: Facts) -> bool:
+    """Return whether the file makes the queue with a limit (Java)."""
+    name = re.escape(call.receiver_written.rpartition(".")[2])
+    for found in re.finditer(rf"\b{name}\s*=\s*(?=new\b)", facts.whole_text):
+        made = _WITH_LIMIT.match(facts.whole_text, found.end())
+        if made is not None:
+            return facts.whole_text[made.end() : made.end() + 1] != ")"
+    return facts.language == "kotlin" and "BlockingQueue" in facts.whole_text
 
 
 _METHODS: dict[str, tuple[str, ...]] = {
