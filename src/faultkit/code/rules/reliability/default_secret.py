@@ -1,4 +1,8 @@
-"""Finds secrets and databases that a constant stands in for when their setting is missing."""
+"""Finds secrets and databases that a constant stands in for when their setting is missing.
+
+It is shown for keys and secrets that sign or encrypt. The password of a database or a mail server is checked
+by that server, so that a default is mostly one for developers: it is counted only.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,15 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.telling_types import is_about_secrets, is_secret_name
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _TEXT = r"[\"'`]([^\"'`\n$]{0,80})[\"'`]"
-_SETS = r"(?:set|put|stub|mock|with|override|replace|patch|write|save|update|export|add|define|unset|delete)"
+_SETS = (
+    r"(?:set|put|stub|mock|with|override|replace|patch|write|save|update|export|add|define|unset|delete|bind|must"
+    r"|register|alias|require)"
+)
 _LOOKUPS = (
     # getenv("NAME", "default"), config("NAME", default="default"), getEnv("NAME", "default"),
     # getOrDefault("NAME", "default"); not setenv("NAME", "value")
@@ -43,8 +50,12 @@ _READS = ("nv", "onfig", "Default", "GetValue", "var")
 _WHOLE = 400
 """Characters of a look-up, at most."""
 _NO_SECRET = re.compile(
-    r"^$|^(?:none|null|undefined|false|true|\d+|x+|\*+)$|^/|\.(?:pem|key|json|crt|txt|yml)$", re.IGNORECASE
+    r"^$|^(?:none|null|undefined|false|true|\d+|x+|\*+)$|^/|\.(?:pem|key|json|crt|txt|yml)$"
+    r"|^(?:omit|include|same-origin|required|optional|basic|bearer|header|env|file|vault|auto|disabled|enabled)$"
+    r"|^(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$",
+    re.IGNORECASE,
 )
+"""Values that are empty, a path, a mode (`credentials: 'omit'`), or the name of another setting."""
 _DATABASE = re.compile(
     r"(?:^|_)(?:DATABASE|DB|MONGO\w*|POSTGRES\w*|SQLALCHEMY\w*)_?(?:URL|URI|DSN)$|^datasource\.url$",
     re.IGNORECASE,
@@ -71,13 +82,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if _DATABASE.search(name) and _MEMORY.search(default):
                 told.add(start)
                 yield Hit(span, f"without {name}, the data goes to {default}, and nothing says so", LIKELY)
-            elif is_secret_name(name, facts) and not _NO_SECRET.search(default) and not _GUARDED.search(name):
+            elif (
+                is_secret_name(name, facts)
+                and not _NO_SECRET.search(default)
+                and not _GUARDED.search(name)
+                and not _is_refused(default, text)
+            ):
                 told.add(start)
-                yield Hit(
-                    span,
-                    f"without {name}, the secret is a constant of the code",
-                    LIKELY,
-                )
+                sure = POSSIBLE if _PASSWORD.search(name) else LIKELY
+                yield Hit(span, f"without {name}, the secret is a constant of the code", sure)
+
+
+_PASSWORD = re.compile(r"pass(?:word|wd|phrase)?$|pwd$", re.IGNORECASE)
+
+
+def _is_refused(default: str, text: str) -> bool:
+    """Return whether the code compares a value with the constant: it may refuse to start with it."""
+    return (
+        re.search(rf"(?:[=!]=|\bin\b\s*[(\[{{]|equals\()[^\n]{{0,40}}[\"'`]{re.escape(default)}[\"'`]", text)
+        is not None
+    )
 
 
 def _found(pattern: re.Pattern[str], text: str, names: list[re.Match[str]]) -> Iterator[re.Match[str]]:

@@ -1,4 +1,7 @@
-"""Finds child processes whose exit status is not checked."""
+"""Finds child processes whose exit status is not checked.
+
+It is shown where the program runs for a request, a message or a job: there the output is part of an answer.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import is_clean_up
+from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _ANSWERS = re.compile(
     r"""^[\[(]?\s*["'](?:/\S*/)?(grep|egrep|fgrep|rg|diff|cmp|test|pgrep|pkill|which)["'\s]"""
@@ -49,7 +53,11 @@ def _waited(facts: Facts) -> Iterator[Hit]:
         )
         made = facts.text(scope.body) if call.method in ("status", "output") else facts.whole_text
         if dropped and _PROGRAM[facts.language].search(made) and not is_clean_up(call, facts):
-            yield Hit(call.span, f"the exit status that {call.written}() gives is not looked at", LIKELY)
+            yield Hit(
+                call.span,
+                f"the exit status that {call.written}() gives is not looked at",
+                _confidence(call, facts),
+            )
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -58,7 +66,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     for call in facts.calls_named("os.system", "subprocess.call"):
         if call.is_discarded:
-            yield Hit(call.span, f"the exit status of {call.written}() is not checked", CERTAIN)
+            what = f"the exit status of {call.written}() is not checked"
+            yield Hit(call.span, what, _confidence(call, facts))
     for call in facts.calls_named("subprocess.run"):
         check = call.argument("check")
         if call.spreads or (check is not None and check.value.shape != "false") or call.is_returned:
@@ -68,7 +77,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.is_discarded or (call.assigned and not _reads_status(call, facts)):
             explicit = check is not None
             if not (explicit and call.is_discarded):
-                yield Hit(call.span, f"the exit status of {call.written}() is not checked", LIKELY)
+                what = f"the exit status of {call.written}() is not checked"
+                yield Hit(call.span, what, _confidence(call, facts))
+
+
+def _confidence(call: Call, facts: Facts) -> float:
+    return LIKELY if frequency_of(call, facts) in ("request", "message") else POSSIBLE
 
 
 def _reads_status(call: Call, facts: Facts) -> bool:

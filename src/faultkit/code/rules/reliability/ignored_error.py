@@ -1,4 +1,7 @@
-"""Go: finds returned errors that are discarded."""
+"""Go: finds returned errors that are discarded.
+
+It is shown if the file or the standard library shows that the call returns an error.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.lost_in_go import lost_by_deferred, pipes_without_error
@@ -139,7 +143,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not known and (_ANSWERS.search(call.method) or _is_given_writer(call)):
             continue
         if known or (_is_context(first.value.text, call, facts) and len(call.arguments) > 1):
-            yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
+            is_likely = known or meant or _is_checked_elsewhere(call, facts)
+            what = f"the error of {call.written}() is not checked"
+            yield Hit(call.span, what, LIKELY if is_likely else POSSIBLE)
+
+
+def _is_checked_elsewhere(call: Call, facts: Facts) -> bool:
+    """Return whether this text shows that a method returns an error.
+
+    An interface or another call shows it, and so does a request that it is given: `&api.SetRequest{…}`."""
+    if any(re.match(r"&(?:\w+\.)?\w+Request\{", each.value.text) for each in call.positional):
+        return True
+    if any(each.assigned[-1:] == ("err",) or each.is_returned for each in facts.calls_of_method(call.method)):
+        return True
+    return (
+        re.search(rf"(?m)^\s+{call.method}\([^\n]*\)\s*(?:\([^)\n]*\berror\)|error)\s*$", facts.whole_text)
+        is not None
+    )
 
 
 def _is_given_writer(call: Call) -> bool:
@@ -265,7 +285,20 @@ def _known(facts: Facts) -> Iterator[Hit]:
             sure = LIKELY if is_meant else CERTAIN
             yield Hit(call.span, f"the error of {call.written}() is discarded", sure, _mild(call))
         elif call.is_discarded and not _row(call):
-            yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY, _mild(call))
+            sure = POSSIBLE if _is_to_peer(call, facts) else LIKELY
+            yield Hit(call.span, f"the error of {call.written}() is not checked", sure, _mild(call))
+
+
+_PEER = re.compile(r"^(?:\w*[cC]onn|os\.Std(?:out|err)|c\.Writer)$")
+
+
+def _is_to_peer(call: Call, facts: Facts) -> bool:
+    """Return whether a copy goes to a client that may have gone: then there is nothing left to do."""
+    first = call.argument(place=0) if call.name == "io.Copy" else None
+    scope = facts.function_of(call)
+    if first is None or scope is None:
+        return False
+    return _PEER.match(first.value.text) is not None or first.value.text == responder_of(scope, facts)
 
 
 def _is_init(call: Call, facts: Facts) -> bool:
@@ -284,7 +317,7 @@ def _is_drained(call: Call) -> bool:
     return first is not None and first.value.text in ("io.Discard", "ioutil.Discard")
 
 
-_READ_WHOLE = frozenset({"io.ReadAll", "io/ioutil.ReadAll"})
+_READ_WHOLE = frozenset({"io.ReadAll", "io/ioutil.ReadAll", "os.ReadFile", "io/ioutil.ReadFile"})
 
 
 def _is_only_told(call: Call, facts: Facts) -> bool:

@@ -1,4 +1,8 @@
-"""Finds results of lookups that are used though they may not be there."""
+"""Finds results of lookups that are used though they may not be there.
+
+A write to a map that is never made is shown. Whether a record can be missing mostly shows elsewhere: in a key
+that the database checks, or in code that ran before. So the others are counted only.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, sql_calls
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -70,20 +74,20 @@ def _rows(facts: Facts) -> Iterator[Hit]:
         if not call.assigned:
             if _is_used_at_once(call, facts):
                 yield Hit(
-                    call.span, f"what {call.written}() finds is used, though it may find nothing", LIKELY
+                    call.span, f"what {call.written}() finds is used, though it may find nothing", POSSIBLE
                 )
             continue
         name, scope = call.assigned[0], facts.function_of(call)
         if scope is None or not name.isidentifier() or len(call.assigned) > 1:
             continue
         later = facts.text(Span(call.span.end, scope.body.end))
-        use = re.search(rf"(?<![\w.\"'`]){name}(?=!?\.\w|\[)", later)
+        use = re.search(rf"(?<![\w.\"'`]){name}(?=\.\w|\[)", later)
         if use is None or _is_checked(name, facts.text(scope.body), facts):
             continue
         if not _is_of_caller(call, name, later, facts):
             continue
         what = f"{name} is used, though {call.written}() may find nothing"
-        yield Hit(facts.syntax.place_of(use, call.span.end), what, LIKELY)
+        yield Hit(facts.syntax.place_of(use, call.span.end), what, POSSIBLE)
 
 
 _REQUIRED = re.compile(r"require\b|rejectOnEmpty|OrFail|orFail|OrThrow")
@@ -163,7 +167,7 @@ def _is_checked(name: str, text: str, facts: Facts) -> bool:
         rf"{word}\s*(===?|!==?|\?\?|\?\.|\|\||&&|\?\s|is\b|and\b|or\b|\?\[)",
         rf"\b(if|while|elif|and|or|not|assert|unless|&&|\|\|)\s*\(?\s*(not\s+)?{word}\s*([):&|]|and\b|or\b|else\b|$|\n)",
         rf"(===?|!==?)\s*{word}",
-        rf"(assert|expect|require|check|ensure|invariant|NotNull|ThrowIf|guard|authori[sz]e|bool|Boolean|Guard|Ensure|must)\w*\.?\w*"
+        rf"(assert|expect|require|check|ensure|invariant|NotNull|IsNull|ThrowIf|guard|authori[sz]e|bool|Boolean|Guard|Ensure|must)\w*\.?\w*"
         rf"\(\s*[^()\n]*{word}",
         rf"\bin {word}|\bfor\b[^\n]*\bof {word}",
     ]
@@ -198,7 +202,7 @@ def _optionals(facts: Facts) -> Iterator[Hit]:
         text = facts.text(scope.body)
         if re.search(r"isPresent\(\)|isEmpty\(\)|ifPresent", text):
             continue
-        yield Hit(call.span, f"{call.written}() throws when {made.method}() finds nothing", LIKELY)
+        yield Hit(call.span, f"{call.written}() throws when {made.method}() finds nothing", POSSIBLE)
 
 
 _FINDS = re.compile(r"find\w*|\w+OrNull|getBy\w*")
@@ -212,7 +216,7 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
         if end == b"!!" and re.search(
             r"([rR]epo(sitory)?|[dD]ao|[sS]tore|[cC]lient|[sS]ervice)s?$", call.receiver
         ):
-            yield Hit(call.span, f"{call.written}() may find nothing, and !! throws then", LIKELY)
+            yield Hit(call.span, f"{call.written}() may find nothing, and !! throws then", POSSIBLE)
 
 
 # Go.
@@ -285,13 +289,13 @@ def _go_input(facts: Facts) -> Iterator[Hit]:
             continue
         told.add(scope)
         what = f"{found[0]} panics when the value is missing or of another type"
-        yield Hit(span, what, LIKELY)
+        yield Hit(span, what, POSSIBLE)
     for found in _GO_SPLIT.finditer(text) if ")[" in text else ():
         span = facts.syntax.place_of(found)
         scope = facts.function_of(Place(span))
         if not _OUTSIDE.search(found[2]) or scope is None or _GO_GUARDS.search(facts.text(scope.body)):
             continue
-        yield Hit(span, f"{found[0]} panics when the text has fewer parts", LIKELY)
+        yield Hit(span, f"{found[0]} panics when the text has fewer parts", POSSIBLE)
 
 
 RULE = Rule(

@@ -1,4 +1,8 @@
-"""Finds remote data that is parsed as JSON without a handler for malformed input."""
+"""Finds remote data that is parsed as JSON without a handler for malformed input.
+
+It is shown if the file shows that the text comes from outside: a function that answers requests or takes
+messages parses it, or an HTTP call of the same function gave it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.message_consumers import message_consumers
 
 _PARSERS = ("json.loads", "JSON.parse", "orjson.loads", "ujson.loads")
@@ -50,9 +55,45 @@ def _check(facts: Facts) -> Iterator[Hit]:
         known = _DIRECT.search(given.value.text) or (
             facts.route_of(call) is not None and not _is_stored(given.value.text, call, facts)
         )
-        if known or _is_message(call, given.value.text, facts):
+        is_message = _is_message(call, given.value.text, facts)
+        if known or is_message:
             what = f"{call.written}({given.value.text[:40]}) fails on anything that is not JSON"
-            yield Hit(call.span, what, LIKELY)
+            is_likely = is_message or _is_from_outside(call, given.value.text, facts)
+            yield Hit(call.span, what, LIKELY if is_likely else POSSIBLE)
+
+
+_HEAD = re.compile(r"[A-Za-z_]\w*")
+_NEXT = frozenset({"next", "res", "_res", "reply", "response", "h"})
+_SENT = re.compile(
+    r"\b(?:fetch|axios|requests|httpx|urlopen|got|ky|undici)\b|\.(?:recv|request)\(|session\.(?:get|post)\("
+)
+
+
+def _is_from_outside(call: Call, text: str, facts: Facts) -> bool:
+    """Return whether a text is a part of a request that is answered there, or of an answer."""
+    for scope in facts.functions_around(call):
+        names = [each.name for each in scope.parameters]
+        if names[:1] == ["req"] and _NEXT.intersection(names[1:]):
+            return not _is_replaced_before(call, facts)
+    if handler_around(call, facts) is not None or ".recv" in text:
+        return True
+    for head in _HEAD.findall(text):
+        for each in facts.assignments_to(head, call):
+            if each.value is not None and _SENT.search(each.value.text):
+                return True
+    return False
+
+
+def _is_replaced_before(call: Call, facts: Facts) -> bool:
+    """Return whether an earlier function of the same route gives the request another body (Express)."""
+    for route in facts.calls_around(call):
+        for each in route.positional:
+            if each.value.shape != "name" or each.value.span.start > call.span.start:
+                continue
+            for scope in facts.functions_named(each.value.text):
+                if any("req.body" in made.targets for made in facts.within(facts.assignments, scope.body)):
+                    return True
+    return False
 
 
 _STORED = re.compile(

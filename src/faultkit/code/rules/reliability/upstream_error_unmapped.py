@@ -1,11 +1,16 @@
-"""Finds request handlers that do not handle errors of their dependencies."""
+"""Finds request handlers that do not handle errors of their dependencies.
+
+It is shown if the file names the host, so that the service is another company's. Of a service whose address
+is a setting, the failure is mostly answered by one function for all routes, in another file.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -22,6 +27,9 @@ _HANDLERS = (
 _WITH_STATUS = TextPattern(r"\b\w*[eE]rr(?:or)?\.(?:status|statusCode)\s*=\s*5\d\d\b")
 
 
+_HOST = re.compile(r"[\"'`]https?://(?!localhost|127\.|0\.0)[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/:?\"'`]|$)")
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.calls_of_method(*_HANDLERS) or _express_handler(facts):
         return
@@ -36,7 +44,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             where = f"{route.route.method} {route.route.path}".strip() if route.route else "this handler"
             what = f"an error of {request.call.written}() reaches clients of {where} as a bare 500"
-            yield Hit(request.call.span, what, LIKELY)
+            is_foreign = _HOST.search(facts.text_with_values(request.call)) is not None
+            yield Hit(request.call.span, what, LIKELY if is_foreign else POSSIBLE)
 
 
 def _is_settled(call: Call, facts: Facts) -> bool:
