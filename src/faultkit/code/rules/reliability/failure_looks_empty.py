@@ -1,4 +1,8 @@
-"""Finds failed lookups that look like an empty answer."""
+"""Finds failed lookups that look like an empty answer.
+
+It is shown if a remote call fails without a log line or a word about it, or if the empty answer is that of a
+request.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +41,10 @@ _OFFERS = re.compile(
     re.I,
 )
 """Functions whose answer is welcome but not needed, or whose answer is the failure."""
-_BESIDE = re.compile(r"cache|suggest|recommend|related|preview|hint|optional|best_?effort", re.I)
+_BESIDE = re.compile(
+    r"cache|suggest|recommend|related|preview|hint|optional|best_?effort|usage_?(?:data|report)|telemetr",
+    re.I,
+)
 """Requests whose answer is welcome but not needed."""
 _RUST_DEFAULTS = frozenset(("unwrap_or_default", "unwrap_or", "unwrap_or_else", "ok"))
 _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
@@ -138,7 +145,7 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
     what = f"when the call fails, {given} is given as if that were the answer"
     logged = handler.uses_error or any(map(is_logging, facts.within(facts.calls, handler.body)))
     if not (logged or facts.comment_at(handler) or re.search(r"//|#", facts.text(handler.body))):
-        yield Hit(handler.span, what, LIKELY)
+        yield Hit(handler.span, what, POSSIBLE if _is_documented(given, scope, facts) else LIKELY)
     elif (
         scope.owner
         and only_reports(handler, facts)
@@ -153,12 +160,39 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
 _YES_OR_NO = re.compile(r"_*(?i:is|has|can|may|exists|validate|verify|try)(?=_|[A-Z]|$)")
 
 
+_STATE = re.compile(
+    r"(?i:enabled|available|supported|reachable|ready|alive|connected|installed|running|online|configured|accessible"
+    r"|exists|writable|readable|up)$"
+)
+"""Ends of names that ask for a state: `enabled()`, `service_available()`."""
+
+
 def _is_answer(given: str, each: Try, scope: Scope, facts: Facts) -> bool:
     """Return whether a function asks whether something works, so that a failure is a no."""
-    if given.lower() != "false" or _YES_OR_NO.match(scope.short_name) is None:
+    if given.lower() != "false":
+        return False
+    if _YES_OR_NO.match(scope.short_name) is None and _STATE.search(scope.short_name) is None:
         return False
     returns = [step.text.strip("; ") for step in facts.own(facts.steps, scope) if step.kind == "return"]
     return {text.lower() for text in returns} <= {"true", "false"}
+
+
+_ON_FAILURE = re.compile(
+    r"on (?:any )?(?:error|failure)|(?:if|when)\b.{0,40}\bfail|cannot be|could not be|unavailable", re.I
+)
+
+
+def _is_documented(given: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the text above a function, or its first lines, says what it gives after a failure."""
+    first = facts.line(scope)
+    above = [facts.syntax.line_text(at) for at in range(max(1, first - 12), first)]
+    kept = list[str]()
+    for line in reversed(above):
+        if line.strip() and not line.strip().startswith(("*", "/*", "//", "///", "#", "@", "[")):
+            break
+        kept.append(line)
+    lines = [*kept, facts.text(scope.body)[:400] if facts.language == "python" else ""]
+    return any(given.lower() in line.lower() and _ON_FAILURE.search(line) for line in lines)
 
 
 _OPTIONAL = re.compile(r"\?\s*=?\s*$|\|\s*(null|None|undefined)|Optional\[")

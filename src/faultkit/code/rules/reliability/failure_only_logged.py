@@ -1,4 +1,8 @@
-"""Finds requests that are answered with success although what they asked for has failed."""
+"""Finds requests that are answered with success although what they asked for has failed.
+
+It is shown if the function then answers, records the work as done, commits, or tells its caller that it
+worked.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answered_failures import (
     WRITES,
     answered_failures,
@@ -318,15 +322,30 @@ def _dropped(facts: Facts) -> Iterator[Hit]:
             bool(dropped.arguments) or dropped.method == "commit"
         )
         text = facts.text(call.span)
-        if "inspect_err" in text and facts.route_of(call) is None:
+        if facts.route_of(call) is None and ("inspect_err" in text or _LOGGED.search(text)):
             continue  # It is logged, and nothing is answered.
         if _MEANT.search(facts.comment_at(call)) or _leaves_after(dropped, facts):
             continue
         if has_comment(text) or _IF_ANY.search(facts.text_with_values(dropped)):
             continue
         if (remote or named or verb) and not _is_ending(call, facts):
-            yield Hit(call.span, f"the error of {dropped.written}() is thrown away", LIKELY)
+            sure = POSSIBLE if _is_done_again(call, facts) else LIKELY
+            yield Hit(call.span, f"the error of {dropped.written}() is thrown away", sure)
     yield from _only_if_done(facts)
+
+
+_LOGGED = re.compile(
+    r"\b(?:map_err|or_else|unwrap_or_else)\(\s*(?:move\s*)?\|[^|]*\|[^;]*?\b(?:warn|error|info|debug|trace)!"
+)
+_PAUSES = re.compile(r"\.tick\(\)\s*\.await|\bsleep\(|interval")
+
+
+def _is_done_again(call: Call, facts: Facts) -> bool:
+    """Return whether the next round of a loop that waits, or of a reporter, does the same again (Rust)."""
+    loops = facts.loops_around(call)
+    if any(_REPORTS.search(scope.owner) for scope in facts.functions_around(call)):
+        return True
+    return any(loop.kind in ("while", "endless") and _PAUSES.search(facts.text(loop.body)) for loop in loops)
 
 
 _IF_ANY = re.compile(r"\b(?:DROP|CREATE)\s+\w+(?:\s+\w+)?\s+IF\s", re.IGNORECASE)

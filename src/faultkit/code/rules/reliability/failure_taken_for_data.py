@@ -1,4 +1,7 @@
-"""Finds failures that become an empty list, a zero or a yes, on which the program then acts."""
+"""Finds failures that become an empty list, a zero or a yes, on which the program then acts.
+
+It is shown if the same function, or a caller in the file, deletes, permits or stores something after it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.dropped_failures import home_of
 from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
 from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure, breaks_on_status
 
@@ -257,8 +261,12 @@ def _is_parameter(call: Call, facts: Facts) -> bool:
     return any(each.name == base for scope in facts.functions_around(call) for each in scope.parameters)
 
 
-_TELLS = re.compile(r"event_?hub|progress|metric|telemetry|(?<![a-z])audit|logger", re.IGNORECASE)
-"""Calls that only tell how far the work is."""
+_TELLS = re.compile(
+    r"event_?hub|progress|metric|telemetry|(?<![a-z])audit|logger|notification\.|dialog|modal|toast|popup|menu|window\."
+    r"|document\.|spinner|timer|timeout|interval|controller\.|abort",
+    re.IGNORECASE,
+)
+"""Calls that only tell how far the work is, change a screen, or end a wait."""
 
 
 def _acts(span: Span, pattern: re.Pattern[str], facts: Facts) -> str:
@@ -291,7 +299,11 @@ def _of_defaults(facts: Facts) -> Iterator[Hit]:
             is_asked = call.method == "catch" or made.method == "runCatching"
         if not is_asked or not _EMPTY.match(_default_of(call, facts)):
             continue
-        if act := _acts(Span(call.span.end, scope.body.end), _DESTROYS, facts):
+        if call.is_returned:
+            continue  # What is done behind it in the function around is not done with this answer.
+        home = home_of(call, facts)
+        rest = Span(call.span.end, scope.body.end if home is None else home.body.end)
+        if act := _acts(rest, _DESTROYS, facts):
             what = f"if {made.written}() fails, an empty answer counts as its answer, and {act} acts on it"
             yield Hit(call.span, what, LIKELY)
 

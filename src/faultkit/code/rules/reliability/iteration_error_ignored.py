@@ -1,12 +1,15 @@
-"""Finds loops over rows or lines whose error is never looked at (Go, Rust)."""
+"""Finds loops over rows or lines whose error is never looked at (Go, Rust).
+
+It is shown if what is read is a query, a cursor, a file or a stream, which can break in the middle.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop
-from faultkit.code.rules.rule import GO, LIKELY, RUST, Hit, Rule, Severity
+from faultkit.code.facts import Call, Facts, Loop, Place
+from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, RUST, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.ended_by_failure import errors_that_end_loops
 
 _NEXT = re.compile(r"^(\w+)\.(Next|Scan)\((\w*|context\.\w+\(\))\)$")
@@ -24,13 +27,17 @@ _QUERIES = frozenset(
 )
 _CURSORS = frozenset(("Find", "Aggregate", "Watch"))
 _ROWS = re.compile(r"(^|[./])(sql|sqlx|pgx(/v\d)?)\.Rows$|mongo\.Cursor$")
+_CHANNEL = re.compile(r"ReceiverStream<|\bReceiver<")
+"""Parameters that are filled by another task of the program, which may send no error at all."""
 _IN_MEMORY = re.compile(r"strings\.NewReader|bytes\.New(Reader|Buffer)|os\.Stdin")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "rust":
         for span, what in errors_that_end_loops(facts):
-            yield Hit(span, what, LIKELY, "high")
+            scope = facts.named_function_of(Place(span))
+            is_channel = scope is not None and _CHANNEL.search(facts.text(scope.head)) is not None
+            yield Hit(span, what, POSSIBLE if is_channel else LIKELY, "high")
         return
     for loop in facts.loops:
         found = _NEXT.match(loop.over.strip()) if loop.kind == "while" else None

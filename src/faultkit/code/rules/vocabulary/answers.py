@@ -34,12 +34,21 @@ def responder_of(scope: Scope, facts: Facts) -> str:
         ):
             return each.name
         if facts.language in ("javascript", "typescript", "tsx") and each.name in _RESPONDERS:
-            return each.name
+            return "" if _makes_promise(scope, facts) else each.name
         if facts.language == "java" and each.type.endswith(("HttpServletResponse", "StreamObserver")):
             return each.name
     # A function of a gRPC server: `(call, callback) => …`
     names = [each.name for each in scope.parameters]
     return names[1] if names in (["call", "callback"], ["call", "cb"]) else ""
+
+
+_PROMISE = re.compile(rb"new Promise(?:<[^()]*>)?\(\s*(?:async\s*)?$")
+
+
+def _makes_promise(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function is given to a promise, which it resolves: `new Promise((res) => …)`."""
+    start = scope.span.start
+    return _PROMISE.search(facts.syntax.source[max(0, start - 60) : start]) is not None
 
 
 def is_answer(call: Call, responder: str, facts: Facts) -> bool:
@@ -70,6 +79,10 @@ def is_failure(call: Call, facts: Facts) -> bool:
     return _FAILED.search(facts.text(call.span)) is not None
 
 
+_OF_CONTEXT = re.compile(r"\bFromContext\(|\.Context\(\)\.Value\(")
+"""What an earlier function of the chain has put there: it fails only if the chain is built wrongly."""
+
+
 def unanswered_failures(facts: Facts) -> Iterator[Handler]:
     """Yield handlers that log an error and return without an answer, for which net/http answers 200 (Go)."""
     if not facts.imports_any("net/http"):
@@ -77,7 +90,7 @@ def unanswered_failures(facts: Facts) -> Iterator[Handler]:
     for each in facts.tries:
         scope = facts.function_of(each)
         responder = "" if scope is None else _writer_of(scope)
-        if scope is None or not responder:
+        if scope is None or not responder or _OF_CONTEXT.search(facts.text(each.body)):
             continue
         used = re.compile(rf"\b{re.escape(responder)}\b")
         before = [
