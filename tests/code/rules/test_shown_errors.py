@@ -1,0 +1,109 @@
+"""Findings about errors and secrets are shown if the file has evidence, and only counted if it has none."""
+
+# ruff: noqa: E501  (a row of a table is one line)
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from textwrap import dedent
+
+import pytest
+
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.rules.rule import LIKELY
+
+BY_SLUG = {rule.slug: rule for rule in RULES}
+_PY, _JS, _TS, _GO, _JAVA, _CS, _RUST = "python", "javascript", "typescript", "go", "java", "csharp", "rust"
+
+
+@dataclass(frozen=True)
+class Shown:
+    rule: str
+    language: str
+    code: str
+    is_shown: bool
+
+    def __str__(self) -> str:
+        first = next(line for line in self.code.splitlines() if line.strip())
+        return f"{self.rule}-{self.language}-{'shown' if self.is_shown else 'counted'}-{first.strip()[:30]}"
+
+
+def shown(rule: str, language: str, code: str) -> Shown:
+    return Shown(rule, language, dedent(code).strip("\n") + "\n", True)
+
+
+def hidden(rule: str, language: str, code: str) -> Shown:
+    return Shown(rule, language, dedent(code).strip("\n") + "\n", False)
+
+
+_SWALLOWED, _LOGGED, _OUTCOME = "swallowed-error", "secret-in-log", "outcome-ignored"
+
+CASES = [
+    # A dropped error: a write, a message or given code is lost.
+    shown(_SWALLOWED, _PY, "def f(rows):\n    try:\n        publish_rows(rows)\n    except Exception:\n        pass"),
+    shown(_SWALLOWED, _PY, "async def f(self, n):\n    try:\n        await self._run('count', n)\n    except Exception:\n        pass"),
+    shown(_SWALLOWED, _CS, "class A { void F(H handler, E e) { try { handler(this, e); } catch { } } }"),
+    shown(_SWALLOWED, _JS, "function f(row) { return upload(row).catch(() => {}); }"),
+    # Clean-up by another name, an optional call, a default that stays, a collection.
+    hidden(_SWALLOWED, _PY, "def f(pool):\n    try:\n        pool.force_close_all()\n    except Exception:\n        pass"),
+    hidden(_SWALLOWED, _PY, "def f(lib):\n    try:\n        lib.malloc_trim(0)\n    except Exception:\n        pass"),
+    hidden(_SWALLOWED, _PY, "def f(kind, body):\n    try:\n        json.loads(body)\n        kind.mark()\n    except Exception:\n        pass"),
+    hidden(_SWALLOWED, _PY, "async def f(page):\n    try:\n        await page.click('#ok')\n    except Exception:\n        pass"),
+    hidden(_SWALLOWED, _JS, "function f(channel, m) { channel.write(m).catch(() => {}); }"),
+    # Reports of use, and a comment above that says so.
+    hidden(_SWALLOWED, _CS, "class UsageReporter { void Send(E e) { try { queue.WriteNow(e); } catch { } } }"),
+    hidden(_SWALLOWED, _CS, "class A { void F(E e) {\n // Best effort, the caller does not wait.\n try { Publish(e); }\n catch { } } }"),
+    # An awaited function of this file that writes nothing.
+    hidden(_SWALLOWED, _JS, "async function walk(p) { names.push(p); }\nasync function f(p) { try { await walk(p); } catch (e) { } }"),
+    # An error that is only printed: of a write, and of a guess.
+    shown(_SWALLOWED, _JAVA, "class A { void save(W w, R r) { try { w.write(r.text()); } catch (IOException e) { e.printStackTrace(); } } }"),
+    hidden(_SWALLOWED, _JAVA, "class A { void guessFormat(W w, R r) { try { w.write(r.text()); } catch (IOException e) { e.printStackTrace(); } } }"),
+    hidden(_SWALLOWED, _JAVA, "class A { void fill(W w, R r) { try { w.write(r.text()); } catch (NoSuchFieldException e) { e.printStackTrace(); } } }"),
+    # A token that was refused, or whose record is gone, and one that counts.
+    shown(_LOGGED, _PY, "def login(token):\n    logger.info('login with %s', token)\n    return authenticate(token)"),
+    hidden(_LOGGED, _PY, "def login(token):\n    try:\n        return authenticate(token)\n    except SignatureExpired:\n        logger.warning('expired %s', token)"),
+    hidden(_LOGGED, _JS, "async function login(token) {\n  await tokens.remove(token);\n  authorize();\n  logger.info(`used ${token}`);\n}"),
+    # The body of a request in a handler of errors, and in what all requests go through.
+    shown(_LOGGED, _JS, "function audit(req, res, next) { logger.info('request', req.body, req.headers.host); next(); }"),
+    hidden(_LOGGED, _JS, "function failed(err, req, res, next) { logger.error('failed', req.body, req.headers.host); res.status(500).end(); }"),
+    # An address with a key: the service may ask for it there.
+    hidden(_LOGGED, _JS, "const load = (id) => fetch(`https://api.example.org/items/${id}?api_key=${settings.apiKey}`);"),
+    # What is offered to a queue: an item, if the file makes the queue with a limit.
+    shown(_OUTCOME, _JAVA, "class A { BlockingQueue<E> q = new ArrayBlockingQueue<>(9); void f(E e) { q.offer(e); } }"),
+    hidden(_OUTCOME, _JAVA, "class A { BlockingQueue<E> q; void f(E e) { q.offer(e); } }"),
+    # Go: a method of another file may return nothing.
+    hidden("ignored-error", _GO, "package m\nfunc (h *H) f(ctx context.Context) {\n h.ip.Record(ctx, 3)\n}"),
+    shown("ignored-error", _GO, "package m\ntype Store interface {\n Record(ctx context.Context, n int) error\n}\nfunc (h *H) f(ctx context.Context) {\n h.ip.Record(ctx, 3)\n}"),
+    shown("ignored-error", _GO, "package m\nfunc (h *H) f(ctx context.Context) {\n h.ip.SetLimit(ctx, &api.SetLimitRequest{N: 3})\n}"),
+    hidden("ignored-error", _GO, "package m\nimport (\"io\"; \"net/http\")\nfunc f(w http.ResponseWriter, r *http.Request) {\n io.Copy(w, r.Body)\n}"),
+    # A default that is kept, and one that the class changes.
+    hidden("mutable-default-argument", _PY, "class A:\n    def __init__(self, opts={}):\n        self.opts = opts\n"),
+    shown("mutable-default-argument", _PY, "class A:\n    def __init__(self, opts={}):\n        self.opts = opts\n    def set(self, k, v):\n        self.opts[k] = v\n"),
+    # A program that runs for a request, and one that a script runs.
+    hidden("exit-status-ignored", _PY, "def build(name):\n    os.system('make ' + name)"),
+    shown("exit-status-ignored", _PY, "import os\nfrom flask import Flask\napp = Flask('a')\n@app.get('/thumb')\ndef thumb():\n    os.system('convert a b')\n    return 'ok'"),
+    # Text that is parsed: of a request, or of the program itself.
+    shown("unguarded-parse", _JS, "router.post('/', (req, _res, next) => { req.body = JSON.parse(req.body.payload); next(); });"),
+    hidden("unguarded-parse", _JS, "function send(outgoing) { return post(JSON.parse(outgoing.body)); }"),
+    hidden("unguarded-parse", _JS, "const convert = (req, res, next) => { req.body = made(req); next(); };\nrouter.post('/', convert, (req, _res, next) => { req.body = JSON.parse(req.body.payload); next(); });"),
+    # A service of another company, and one whose address is a setting.
+    shown("upstream-error-not-mapped", _JS, "router.get('/', async (req, res) => { const a = await fetch('https://api.example.org/games'); res.json(await a.json()); });"),
+    hidden("upstream-error-not-mapped", _JS, "router.get('/', async (req, res) => { const a = await fetch(`${config.cdn}/games`); res.json(await a.json()); });"),
+    # A key that signs, and a password that a server checks.
+    shown("default-for-secret", _PY, "SECRET_KEY = os.getenv('SECRET_KEY', 'keep-me-safe')"),
+    hidden("default-for-secret", _PY, "PASSWORD = os.getenv('DB_PASSWORD', 'postgres')"),
+    # A failure that the text above the function tells of.
+    hidden("failure-looks-empty", _PY, "import requests\nclass A:\n    # Returns None on error.\n    def get_user(self, key):\n        try:\n            return requests.get(self.url + key)\n        except Exception:\n            return None"),
+    # A loop that does it again after its pause, and one that does not.
+    hidden("failure-only-logged", _RUST, "async fn run(&self) { loop { self.timer.tick().await; let _ = self.store.save(&self.lease).await; } }"),
+    shown("failure-only-logged", _RUST, "async fn run(&self) { let _ = self.store.save(&self.lease).await; }"),
+    # A stream that another task of the program fills.
+    hidden("iteration-error-ignored", _RUST, "async fn all(mut parts: ReceiverStream<Result<Part, Status>>) -> Result<Vec<Part>> { let mut out = Vec::new(); while let Some(Ok(part)) = parts.next().await { out.push(part); } Ok(out) }"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_finding_is_shown_if_the_file_has_evidence(case: Shown) -> None:
+    found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
+    assert found
+    assert any(each.confidence >= LIKELY for each in found) == case.is_shown, [each.message for each in found]
