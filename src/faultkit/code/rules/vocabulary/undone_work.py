@@ -51,9 +51,9 @@ _ASIDE = re.compile(
 _HANDED_OVER = re.compile(r"(?:channel|pipe|stream|writer|controller)$", re.IGNORECASE)
 """Receivers inside the program, whose other end says that it is closed."""
 _REPORTS = re.compile(
-    r"report|telemetr|analytic|\busage|usage_?report|crash|log(?:ger|ging|s|_?(?:error|message|write|event))?(?![a-z])"
-    r"|(?:^|_)trace|breadcrumb|diagnos|respond_?(?:error|exception)|error_?page|dump|debug",
-    re.IGNORECASE,
+    r"(?i:telemetr|analytic|crash|breadcrumb|diagnostics|reporter|^_*report$|(?:usage|error|progress)_?report"
+    r"|report_?(?:usage|error|exception|event|progress)|respond_?(?:error|exception)|error_?page|debug)"
+    r"|(?:^|[_.])(?:log|trace|dump)(?:ger|ging|s)?(?![a-z])|(?:Log|Trace|Dump)(?:ger|ging|s)?(?![a-z])"
 )
 """Functions and classes that report what happens: an error of theirs must not disturb the program."""
 _BEST_EFFORT = re.compile(
@@ -62,7 +62,7 @@ _BEST_EFFORT = re.compile(
     r"|do(?:es)? not fail|don't (?:fail|care|crash)|avoid crash|swallow|deliberate|intentional"
     r"|on purpose|harmless"
     r"|never (?:fail|block|break|throw)|must not (?:fail|break|throw)|should(?:n't| not) (?:fail|break|stop)"
-    r"|attempt|in case|try to|if (?:possible|it fails|available)|dealing with exceptions|aren't depending",
+    r"|in case|if (?:possible|it fails|available)|dealing with exceptions|aren't depending",
     re.IGNORECASE,
 )
 _LINES_ABOVE = 6
