@@ -55,6 +55,8 @@ CASES = [
     hidden(_SWALLOWED, _CS, "class A { void F(E e) {\n // Best effort, the caller does not wait.\n try { Publish(e); }\n catch { } } }"),
     hidden(_SWALLOWED, _CS, "class LogWriteHandler { void Send(E e) { try { SendNow(e); } catch { } } }"),
     shown(_SWALLOWED, _CS, "class Catalog { void SaveReport(E e) { try { SendNow(e); } catch { } } }"),
+    shown(_SWALLOWED, _JS, "async function f(payout) { try { await payout.submit(); } catch (e) { } }"),
+    hidden(_SWALLOWED, _JS, "async function f(itemList, x) { try { await itemList.insert(x); } catch (e) { } }"),
     # An awaited function of this file that writes nothing.
     hidden(_SWALLOWED, _JS, "async function walk(p) { names.push(p); }\nasync function f(p) { try { await walk(p); } catch (e) { } }"),
     # An error that is only printed: of a write, and of a guess.

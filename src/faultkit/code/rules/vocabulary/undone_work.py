@@ -27,11 +27,15 @@ _IN_MEMORY = re.compile(
     r"|before|after|all|row|cell|token|no_?wait)s?)?$",
     re.IGNORECASE,
 )
+_COLLECTIONS = (
+    "list", "array", "buffer", "buf", "builder", "sb", "stack", "deque", "dict", "map", "set", "queue",
+    "cache", "lines", "items", "headers", "params", "args", "options", "rows", "children", "signal", "stdout",
+    "stderr", "console", "out", "err",
+)  # fmt: skip
 _COLLECTION = re.compile(
-    r"(?:^|[._])(?:\w*(?:list|array|buffer|buf|builder|sb|stack|deque|dict|map|set|queue|cache|lines|items"
-    r"|headers|params|args|options|rows|children|signal|stdout|stderr|console|out|err))$",
-    re.IGNORECASE,
+    rf"(?:^|[._])(?:{'|'.join(_COLLECTIONS)})$|(?:{'|'.join(each.title() for each in _COLLECTIONS)})$"
 )
+"""Receivers inside the program: `rows`, `self.seen_items`, `itemList`; not `checkout` or `dataset`."""
 _OPTIONAL = re.compile(
     r"^_*(?:(?:request_?)?gc|trim|warm|prefetch|preload|ping|touch|probe|detect|guess|init|refresh|try|test|validate"
     r"|check(?!out)|verify|get|find|read|load|fetch|list|wait|lookup|count|collect|close|force_?close|dispose|stop"
