@@ -1,4 +1,8 @@
-"""Finds a round trip for every item of a list (the N+1 problem)."""
+"""Finds a round trip for every item of a list (the N+1 problem).
+
+Evidence that it matters: the loop runs for each request or message, or a function returns what the loop has
+read (a listing); and each round only reads. A loop that also writes or sends for each item is possible only.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from faultkit.code.rules.vocabulary.applied_functions import Applied, given_func
 from faultkit.code.rules.vocabulary.collaborators import is_store_call, is_store_lookup
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.item_functions import loop_of_closure, reads_by_methods
+from faultkit.code.rules.vocabulary.listing_loops import is_remembered, is_waited_for
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
     RemoteCall,
@@ -75,6 +80,17 @@ _ONE_ROW = re.compile(
 )
 _BY_KEY = re.compile(r"\bwhere\s+\S+\s*=\s*(\?|\$\d|:\w|%s|@\w)", re.IGNORECASE)
 _REDIS = re.compile(r"redis|cache", re.IGNORECASE)
+_PROPERTIES = re.compile(
+    r"^[gG]et(Date|Time|Name|Type|Class|Table|Field|Column|Value|Path|Schema|Label|Title)s?$"
+)
+"""Methods of stores that map a row or describe a table."""
+_CONSTANT = re.compile(
+    r"_*[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_(MAP|MAPPING|MAPPINGS|TYPES|NAMES|TABLE|BY_\w+|LOOKUP|DICT|CODES)"
+)
+_MAPS = re.compile(
+    r"(dict|defaultdict|OrderedDict|Counter|new (Hash|Tree|Linked\w*)?Map|new Dictionary|mutableMapOf"
+    r"|make\(map)\b"
+)
 _CHANGES = re.compile(
     r"^_?(update|save|delete|remove|insert|create|write|store)(_|[A-Z]|$)|^(Update|Save|Delete)"
 )
@@ -97,17 +113,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if remote.through is not None:
             what += f" (it calls {remote.through.written}())"
         often = remote.is_read and frequency_of(loop, facts) in ("request", "message")
-        yield Hit(call.span, what, LIKELY if remote.is_read else POSSIBLE, None if often else "medium")
-    for call, over in _in_given_functions(facts):
+        sure = LIKELY if remote.is_read and is_waited_for(loop, facts) else POSSIBLE
+        yield Hit(call.span, what, sure, None if often else "medium")
+    for call, applied in _in_given_functions(facts):
         if call not in seen:
             seen.add(call)
-            yield Hit(call.span, f"{call.written}() goes out once for every item of {over}", LIKELY, "medium")
+            what = f"{call.written}() goes out once for every item of {applied.over.strip()[:40]}"
+            # Tasks that `Select` starts run together (C#).
+            together = facts.language == "csharp" and applied.scope.is_async
+            yield Hit(call.span, what, POSSIBLE if together else LIKELY, "medium")
     for call, loop in asked_for_each_row(facts):
         if call not in seen and not seen & {*chain_of(call)} and _loop(call, facts) is not None:
             seen.add(call)
             if not _is_together(call, loop, facts):
                 what = f"{call.written}() goes out once for every item of {_over(loop)}"
-                yield Hit(call.span, what, LIKELY, "medium")
+                yield Hit(call.span, what, LIKELY if is_waited_for(loop, facts) else POSSIBLE, "medium")
     for call in facts.calls:
         if call in seen:
             continue
@@ -124,7 +144,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, what, POSSIBLE, "medium")
 
 
-def _in_given_functions(facts: Facts) -> Iterator[tuple[Call, str]]:
+def _in_given_functions(facts: Facts) -> Iterator[tuple[Call, Applied]]:
     """Yield reads of a database by a function that is given to `map` over what a query returned."""
     known = {each.call for each in remote_calls(facts) if each.through is None}
     reads = [
@@ -141,7 +161,7 @@ def _in_given_functions(facts: Facts) -> Iterator[tuple[Call, str]]:
             if not is_within(call.span, applied.scope.body):
                 continue
             if re.search(rf"(?<![\w.]){re.escape(applied.item)}\b", facts.text(call.span)):
-                yield call, applied.over.strip()[:40]
+                yield call, applied
 
 
 def _is_of_query(applied: Applied, known: set[Call], facts: Facts) -> bool:
@@ -205,6 +225,8 @@ def _seems_remote(call: Call, facts: Facts) -> bool:
 
 def _loop(call: Call, facts: Facts) -> Loop | None:
     """Return the innermost loop over items, if each item makes another call."""
+    if _is_of_memory(call, facts):
+        return None
     around = facts.loops_around(call)
     if len(around) > 1 and not is_over_items(around[-1]) and is_in_retry_loop(call, facts):
         around = around[:-1]  # A retry loop inside a loop over items.
@@ -228,6 +250,21 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
     if is_query and is_given(loop, facts):
         return loop
     return loop if frequency_of(loop, facts) in ("request", "message") else None
+
+
+def _is_of_memory(call: Call, facts: Facts) -> bool:
+    """Return whether a call asks a map of this text or a constant, or maps a row that it is given."""
+    owner = call.receiver_written
+    if _PROPERTIES.match(call.method):
+        return True
+    if not owner.isidentifier():
+        return False
+    if _CONSTANT.fullmatch(owner) and not _REDIS.search(owner):
+        return True
+    return any(
+        each.value is not None and (each.value.shape == "object" or _MAPS.match(each.value.text))
+        for each in facts.assignments_to(owner, call)
+    )
 
 
 def _loop_of_closure(remote: RemoteCall, facts: Facts) -> Loop | None:
@@ -257,11 +294,7 @@ def _asks_for_each(call: Call, loop: Loop, facts: Facts) -> bool:
         or _is_channel(loop, facts)
     ):
         return False
-    if (
-        _is_last(call, loop, facts)
-        or _ends_with_first(call, loop, facts)
-        or _is_remembered(call, loop, facts)
-    ):
+    if _is_last(call, loop, facts) or _ends_with_first(call, loop, facts) or is_remembered(call, loop, facts):
         return False
     return loop.kind == "count" or uses_item(call, loop, facts)
 
@@ -357,18 +390,6 @@ def _is_channel(loop: Loop, facts: Facts) -> bool:
         return False
     word = re.compile(rf"\b{loop.over}\b[^,)\n]*\bchan\b")
     return any(word.search(facts.text(scope.span)) for scope in facts.functions_around(loop))
-
-
-def _is_remembered(call: Call, loop: Loop, facts: Facts) -> bool:
-    """Return whether it is done once for each key: `if key not in known: known[key] = get(key)`."""
-    return any(
-        step.kind == "branch"
-        and is_within(call.span, step.span)
-        and facts.text(call.span) not in step.text
-        and re.search(r"\bnot in\b|!|\bnot\b|is None|== nil|=== undefined|ok\b", step.text)
-        and re.search(r"\.(set|put|add|setdefault)\(|\w\[[^\]\n]+\]\s*=[^=]", facts.text(step.span))
-        for step in facts.within(facts.steps, loop.body)
-    )
 
 
 def _is_for_each_number(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -61,6 +61,14 @@ _STACK_WRITES = re.compile(
 )
 
 
+_REDIS_COMMAND = re.compile(
+    r"\bcmd\(\s*\"(H?M?GET|HGETALL|GETRANGE|EXISTS|P?TTL|SMEMBERS|SCARD|SISMEMBER|LRANGE|LLEN|Z(REV)?RANGE\w*|ZSCORE|ZCARD"
+    r"|HKEYS|HVALS|HLEN|HEXISTS|TYPE|XRANGE|XLEN)\"",
+    re.IGNORECASE,
+)
+"""Commands of Redis that only read."""
+
+
 def _csharp(call: Call) -> tuple[Kind, bool] | None:
     method, owner = call.method, call.receiver_written
     if not owner or (owner in ("Task", "ValueTask")):
@@ -82,7 +90,7 @@ def _rust(call: Call, facts: Facts) -> tuple[Kind, bool] | None:
         if _CONNECTION.search(last):
             return "database", call.method in _DIESEL_READS
     if call.method == "query_async" and "redis" in call.name:
-        return "cache", False
+        return "cache", _REDIS_COMMAND.search(facts.text(call.span)) is not None
     known = call.method in _REDIS_READS or call.method in _REDIS_WRITES
     if not known or not call.arguments or not _REDIS_OWNER.search(call.receiver_written):
         return None

@@ -252,7 +252,10 @@ _ENDS_QUERY = frozenset(
         "Pluck",
     )
 )
-_SEARCH = NamePattern(r"(^|[._])(es|\w*elastic\w*|opensearch)$", re.IGNORECASE)
+_SEARCH = NamePattern(
+    r"(^|[._])(es|\w*elastic(_?search)?(_?(client|conn|connection|db))?\d?|opensearch(_?client)?)$",
+    re.IGNORECASE,
+)
 _SPRING = NamePattern(
     r"WebClient\..*\.block$|RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$"
 )

@@ -1,0 +1,138 @@
+"""Loops that build an answer from rows, in contrast to loops that work on each row.
+
+A listing reads for each row and collects what it read: how long a caller waits for it grows with the rows. A
+loop that also writes, sends or publishes for each row does a piece of work for each, next to which one more
+read matters little.
+"""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts, Loop, is_within
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+from faultkit.code.rules.vocabulary.returned_values import returned_values
+
+_COLLECTS = frozenset(
+    (
+        "append", "push", "add", "Add", "put", "set", "insert", "extend", "addAll", "AddRange", "TryAdd",
+        "concat", "unshift", "push_back",
+    )
+)  # fmt: skip
+_CHANGES = NamePattern(
+    r"^_?(save|insert|update|delete|remove|create|upsert|persist|destroy|write|send|publish|emit|notify|enqueue"
+    r"|dispatch|commit|register|unregister|schedule|restore|upload|download|process|import|ban|kick|hdel|hset|del"
+    r"|zrem|zadd|srem|sadd|lpush|rpush|expire|start|stop|run|close|cancel|retry|rescan|sync|migrate|apply|embed"
+    r"|charge|refund|mark)(?=_|[A-Z]|$)"
+    r"|^(Save|Insert|Update|Delete|Remove|Create|Upsert|Write|Send|Publish|Notify|Enqueue|Dispatch|Commit"
+    r"|Process|Start|Stop|Upload|Download|Restore|Sync|Migrate|Apply|Mark)(?=[A-Z]|$)"
+)
+_OUTSIDE = NamePattern(
+    r"(?:^|[._a-z])(?:repo(?:sitory)?|dao|service|client|db|database|session|queue|bus|producer|publisher|mailer"
+    r"|em|entity_?manager|store|storage|model|gateway|api|tx|conn|connection|redis\w*|emitter)$",
+    re.IGNORECASE,
+)
+"""Objects whose methods change something outside the process."""
+_KEPT = re.compile(r"\w[.\[]|\w\]$")
+_CONSTANT = re.compile(
+    r"[\s(]*(-?\d+|[\"'].*|true|false|null|nil|None|True|False|undefined|\(\)|Ok\(\(\)\)|[A-Z]\w*\.[A-Z_]+|err)?[\s);]*"
+)
+_EMBEDDED = (
+    "sqlite3",
+    "aiosqlite",
+    "better-sqlite3",
+    "sqlite",
+    "rusqlite",
+    "Microsoft.Data.Sqlite",
+    "System.Data.SQLite",
+)
+"""Databases inside the process: a query makes no round trip."""
+
+
+def is_waited_for(loop: Loop, facts: Facts) -> bool:
+    """Return whether a request, a message or a caller waits for the reads of all rounds of a loop."""
+    if is_for_screen(facts) or facts.imports_any(*_EMBEDDED) or works_on_items(loop, facts):
+        return False
+    frequency = frequency_of(loop, facts)
+    if frequency in ("request", "message"):
+        return True
+    return frequency is None and _builds_answer(loop, facts) and _returns(loop, facts)
+
+
+def works_on_items(loop: Loop, facts: Facts) -> bool:
+    """Return whether each round of a loop writes, sends or starts something outside the process."""
+    known = {each.call for each in remote_calls(facts) if not each.is_read}
+    return any(
+        call in known or (_CHANGES.match(call.method) is not None and _goes_out(call))
+        for call in facts.within(facts.calls, loop.body)
+    )
+
+
+def _goes_out(call: Call) -> bool:
+    return call.is_awaited or _OUTSIDE.search(call.receiver_written) is not None
+
+
+def _builds_answer(loop: Loop, facts: Facts) -> bool:
+    """Return whether a loop collects what it reads: in a list, a map, the items themselves or a stream."""
+    if loop.kind == "comprehension" or loop not in facts.loops:  # The call that is given a closure: `map`.
+        return True
+    if any(step.kind == "yield" for step in facts.within(facts.steps, loop.body)):
+        return True
+    if any(call.method in _COLLECTS or call.is_returned for call in facts.within(facts.calls, loop.body)):
+        return True
+    return any(
+        _KEPT.search(target) or each.operator not in ("=", ":=")
+        for each in facts.within(facts.assignments, loop.body)
+        for target in each.targets
+    )
+
+
+def _returns(loop: Loop, facts: Facts) -> bool:
+    """Return whether the function around a loop returns more than a constant, or yields."""
+    scope = facts.named_function_of(loop)
+    if scope is None:
+        return False
+    if any(step.kind == "yield" for step in facts.within(facts.steps, scope.body)):
+        return True
+    return any(not _CONSTANT.fullmatch(facts.text(each)) for each in returned_values(scope, facts))
+
+
+_LOOKUP = re.compile(
+    r"(\w+)\??\.(?:get|has|containsKey|ContainsKey|TryGetValue|contains_key|get_mut|contains)\("
+    r"|\bin (\w+)|(\w+)\[[^\]]+\]"
+)
+_FOR_ABSENT = frozenset(
+    (
+        "computeIfAbsent", "getOrPut", "GetOrAdd", "GetOrAddAsync", "GetOrCreateAsync", "GetOrCreate",
+        "setdefault", "or_insert_with", "remember", "memoize", "getOrSet", "get_or_set", "get_or_insert_with",
+        "try_get_with",
+    )
+)  # fmt: skip
+"""Functions that are given what makes a value, and call it once for each key."""
+
+
+def is_remembered(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether it is done once for each key: `if key not in known: known[key] = get(key)`."""
+    if any(each.method in _FOR_ABSENT for each in facts.calls_around(call)):
+        return True
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind != "branch" or step.span.start > call.span.start or facts.text(call.span) in step.text:
+            continue
+        inside = is_within(call.span, step.span)
+        if (
+            inside
+            and re.search(r"\bnot in\b|!|\bnot\b|is None|== nil|=== undefined|ok\b", step.text)
+            and re.search(r"\.(set|put|add|setdefault)\(|\w\[[^\]\n]+\]\s*=[^=]", facts.text(step.span))
+        ):
+            return True
+        # `found = known.get(key) …`, and what was read is put there in the same round.
+        asked = _LOOKUP.search(step.text)
+        leaves = any(each.kind == "continue" for each in facts.within(facts.steps, step.span))
+        if asked is not None and (inside or leaves):
+            name = next(each for each in asked.groups() if each)
+            kept = rf"\b{name}\??\.(set|put|Add|TryAdd|insert)\(|\b{name}\[[^\]\n]+\]\s*=[^=]"
+            if re.search(kept, facts.text(loop.body)):
+                return True
+    return False
