@@ -1,4 +1,8 @@
-"""Finds queries that load every row of a table."""
+"""Finds queries that load every row of a table.
+
+Evidence that it matters: the program keeps only a part of the rows, or a job or an export works on all of
+them. A query that only lists a table is possible: whether the table grows is not in the text.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,10 @@ from faultkit.code.rules.vocabulary.broad_queries import broad_queries
 from faultkit.code.rules.vocabulary.data_sizes import is_data
 from faultkit.code.rules.vocabulary.exported_rows import exported_rows
 from faultkit.code.rules.vocabulary.job_rows import job_rows
+from faultkit.code.rules.vocabulary.jobs import is_job
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
+from faultkit.code.rules.vocabulary.sifted_rows import sifted_rows
 
 _PER_USE = re.compile(
     r"(session|token|request|attempt|login|subscription|audit|activity|activitie)s?$", re.IGNORECASE
@@ -20,7 +27,7 @@ _PER_USE = re.compile(
 
 _LOOKED_UP = re.compile(
     r"(type|brand|kind|status|statuse|unit|genre|colou?r|countrie|country|currenc(y|ie)|language|locale|region"
-    r"|role|permission|setting)s?$",
+    r"|role|permission|setting|badge|categor(y|ie)|tier|plan|level|priorit(y|ie)|feature|template|theme|holiday)s?$",
     re.IGNORECASE,
 )
 """Tables of a few rows that others refer to, and that a page shows whole."""
@@ -52,12 +59,8 @@ def _whole(facts: Facts) -> Iterator[Hit]:
             continue
         if not _may_be_long(rows, facts):
             continue
-        sure = facts.route_of(rows.call) is not None or not _is_streamed(rows.call, facts)
-        yield Hit(
-            rows.call.span,
-            f"{rows.call.written}() takes every row of the table",
-            LIKELY if sure else POSSIBLE,
-        )
+        sure = LIKELY if _is_work_on_all(rows.call, facts) else POSSIBLE
+        yield Hit(rows.call.span, f"{rows.call.written}() takes every row of the table", sure)
     for call in broad_queries(facts):
         yield Hit(call.span, f"{call.written}() holds every row that matches, however many", POSSIBLE)
 
@@ -76,6 +79,16 @@ def _collects(call: Call, facts: Facts) -> bool:
         return True
     scope = facts.function_of(call)
     return scope is not None and any(each.name == "append" for each in facts.within(facts.calls, scope.body))
+
+
+def _is_work_on_all(call: Call, facts: Facts) -> bool:
+    """Return whether a job goes through the rows of a table, or the program keeps a part of them."""
+    if is_for_screen(facts):
+        return False
+    if any(each.load is call for each in sifted_rows(facts)):
+        return True
+    scope = facts.named_function_of(call)
+    return scope is not None and is_job(scope) and not _is_streamed(call, facts)
 
 
 def _is_streamed(call: Call, facts: Facts) -> bool:

@@ -62,6 +62,9 @@ _SHAPES_ONLY = frozenset(
 """Options that say what a row looks like; any other may choose among the rows."""
 
 
+_CONDITION = re.compile(r"\bwhere\s*:")
+
+
 @dataclass(frozen=True, slots=True)
 class RowQuery:
     """A query that returns rows."""
@@ -318,7 +321,10 @@ def _is_filtered(call: Call, chain: tuple[Call, ...]) -> bool:
         first = each.argument(place=0)
         if each is not call and each.method == "find" and first is not None and first.value.shape != "object":
             return True  # A filter from elsewhere.
-        if each.method in ("find", "findAll", "findMany") and names - _SHAPES_ONLY:
+        if each.method not in ("find", "findAll", "findMany"):
+            continue
+        # A condition on an included table is an inner join (Sequelize).
+        if names - _SHAPES_ONLY or (first is not None and _CONDITION.search(first.value.text)):
             return True
     return False
 
