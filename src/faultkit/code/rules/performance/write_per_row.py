@@ -1,4 +1,9 @@
-"""Finds rows that are written or committed one at a time."""
+"""Finds rows that are written or committed one at a time.
+
+Evidence that it matters: a transaction is committed for every row, or rows of a list that grows with the data
+are inserted one by one. Updates and deletions of rows that were read before are possible only: how many there
+are is not in the text, and each may have its own values.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,13 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
+from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.repetition import (
     frequency_of,
+    is_for_screen,
     is_in_retry_loop,
     is_over_items,
     uses_item,
@@ -23,19 +29,25 @@ _MODELS = NamePattern(r"^django\b|(^|\.)models\b")
 _MESSAGES = re.compile(r"message|\bmsgs?\b|\bevents?\b|deliver(y|ies)|records?\b", re.IGNORECASE)
 _SHORT_LINES = 15
 _COMMITS = ("commit", "Commit", "SaveChanges", "SaveChangesAsync")
+_CONNECTIONS = NamePattern(
+    r"(^|[._a-z])(session|conn|connection|cnx|db|database|tx|trx|transaction|context|ctx|cursor|cur|uow|unit_?of_?work"
+    r"|em|entity_?manager|sqlite|pg|mysql|repo|repository)(\(\))?$",
+    re.IGNORECASE,
+)
+_INSERTS = re.compile(r"^(insert|Insert)(_|[A-Z]|$)")
 _SENDS = re.compile(r"^(?i:send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    commits = [
-        call for call in facts.calls_of_method(*_COMMITS) if call.receiver_written and not call.is_deferred
-    ]
-    for call in commits:
+    usual = POSSIBLE if is_for_screen(facts) else LIKELY
+    for call in facts.calls_of_method(*_COMMITS):
+        if call.is_deferred or not _is_of_database(call):
+            continue
         loop = _loop(call, facts)
         if loop is None or _counts(call, loop, facts) or not _may_be_long(loop, facts):
             continue
-        if not _is_unit(call, loop, facts):
-            yield Hit(call.span, f"{call.written}() waits for the disk after every row", CERTAIN)
+        if not _is_unit(call, loop, facts) and not _is_after_failure(call, loop, facts):
+            yield Hit(call.span, f"{call.written}() waits for the disk after every row", usual)
     yield from _saved(facts)
     for remote in remote_calls(facts):
         call = remote.call
@@ -52,7 +64,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         # Inside a transaction the disk waits once; the round trips are still many.
         what = f"{call.written}() sends one row at a time"
-        yield Hit(call.span, what, LIKELY if remote.through is None else POSSIBLE)
+        inserts = remote.through is None and _inserts(call, facts) and is_over_data(loop, facts)
+        yield Hit(call.span, what, usual if inserts else POSSIBLE)
+
+
+def _is_of_database(call: Call) -> bool:
+    """Return whether a commit is that of a connection or a session; other objects have such a method, too."""
+    return call.method.startswith("SaveChanges") or _CONNECTIONS.search(call.receiver_written) is not None
+
+
+def _is_after_failure(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether only the rounds that fail commit."""
+    return any(is_within(each.span, loop.body) for each in facts.handlers_around(call))
+
+
+def _inserts(call: Call, facts: Facts) -> bool:
+    return _INSERTS.match(call.method) is not None or any(
+        each.call is call and each.verb == "insert" for each in sql_calls(facts)
+    )
 
 
 def _waits_for_flush(call: Call, facts: Facts) -> bool:
@@ -97,7 +126,7 @@ def _saved(facts: Facts) -> Iterator[Hit]:
         if not is_query and frequency_of(loop, facts) not in ("request", "message"):
             continue
         if call.is_awaited or (facts.language == "python" and has_models):
-            yield Hit(call.span, f"{call.written}() sends one row at a time", LIKELY)
+            yield Hit(call.span, f"{call.written}() sends one row at a time", POSSIBLE)
 
 
 def _may_be_long(loop: Loop, facts: Facts) -> bool:
