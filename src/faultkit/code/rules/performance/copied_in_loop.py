@@ -1,4 +1,8 @@
-"""Finds collections that are copied or sorted as a whole for every added item."""
+"""Finds collections that are copied or sorted as a whole for every added item.
+
+Evidence that it matters: the loop goes through all that a query, a file or an answer returned, or the
+collection is a table of pandas or numpy. Otherwise it is possible.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_data, is_few, is_over_data, last_word
+from faultkit.code.rules.vocabulary.loaded_lists import is_over_loaded
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SORTS = frozenset(
@@ -41,7 +46,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if copied and not _may_be_long(each, name, facts):
             continue
-        yield Hit(each.span, f"{name} is copied whole for every item that is added", LIKELY)
+        sure = not copied or any(is_over_loaded(loop, facts) for loop in facts.loops_around(each))
+        what = f"{name} is copied whole for every item that is added"
+        yield Hit(each.span, what, LIKELY if sure else POSSIBLE)
     yield from _reduced(facts)
     yield from _sorted(facts)
 
@@ -140,7 +147,7 @@ def _sorted(facts: Facts) -> Iterator[Hit]:
         yield Hit(
             call.span,
             f"{call.written}() sorts {subject} again in every round",
-            LIKELY if _grows(subject, call, facts) else POSSIBLE,
+            LIKELY if _grows(subject, call, facts) and is_over_loaded(loop, facts) else POSSIBLE,
         )
 
 

@@ -1,4 +1,8 @@
-"""Finds membership tests on a list in a loop."""
+"""Finds membership tests on a list in a loop.
+
+Evidence that it matters: an object keeps the list and adds each new item to it, or this text loads both lists
+whole, by queries without a limit or from files and answers. Otherwise it is possible.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from faultkit.code.rules.vocabulary.data_sizes import (
     is_over_data,
     is_short_by_nature,
 )
+from faultkit.code.rules.vocabulary.loaded_lists import is_loaded_whole
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
@@ -121,9 +126,11 @@ def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
     if long is not None and (
         by_key or _is_read(name, scope, facts) or any(is_over_data(each, facts) for each in around)
     ):
-        yield Hit(
-            place.span, f"every membership test on {name} scans the whole list", LIKELY if long else POSSIBLE
+        sure = is_loaded_whole(name, place, facts) and any(
+            is_loaded_whole(each.over, each, facts) for each in around
         )
+        what = f"every membership test on {name} scans the whole list"
+        yield Hit(place.span, what, LIKELY if sure else POSSIBLE)
 
 
 def _is_kept(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:

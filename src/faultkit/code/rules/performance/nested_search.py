@@ -1,4 +1,8 @@
-"""Finds lists that are searched from the start for every item of another list."""
+"""Finds lists that are searched from the start for every item of another list.
+
+Evidence that it matters: this text loads both lists whole, by queries without a limit or from files and
+answers; or a request or message adds each item to the list that is searched. Otherwise it is possible.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Loop
-from faultkit.code.facts.facts import is_within
+from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import (
     is_data,
     is_few,
@@ -17,7 +21,8 @@ from faultkit.code.rules.vocabulary.data_sizes import (
     is_over_data,
     is_short_by_nature,
 )
-from faultkit.code.rules.vocabulary.repetition import is_over_items
+from faultkit.code.rules.vocabulary.loaded_lists import is_loaded_whole, is_over_loaded
+from faultkit.code.rules.vocabulary.repetition import is_for_screen, is_over_items
 from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
 _SEARCHES = {
@@ -58,33 +63,38 @@ def _check(facts: Facts) -> Iterator[Hit]:
         outer = [each for each in loops if each is not inner and is_within(inner.span, each.body)]
         if not outer or not _may_be_long(outer[-1], facts):
             continue
-        if not _may_be_long(inner, facts) and not _grows(inner, outer[-1], facts):
+        if not _may_be_long(inner, facts) and not _grows(inner.over, outer[-1], facts):
             continue
         by_name = is_over_data(inner, facts) and (
-            is_over_data(outer[-1], facts) or _grows(inner, outer[-1], facts)
+            is_over_data(outer[-1], facts) or _grows(inner.over, outer[-1], facts)
         )
         if _matches(inner.span, inner, outer[-1], facts, keys_only=not by_name):
             head = Span(inner.span.start, max(inner.span.start + 1, min(inner.body.start, inner.span.end)))
             place = inner.span if inner.kind == "comprehension" else head
-            yield Hit(
-                place,
-                f"{_name(inner)} is searched from its start for every item of {_name(outer[-1])}",
-                LIKELY,
-            )
+            what = f"{_name(inner)} is searched from its start for every item of {_name(outer[-1])}"
+            yield Hit(place, what, _sureness(inner.over, outer[-1], inner, facts))
     awaited = [loop for loop in facts.loops if loop.is_async and is_over_items(loop) and loop.targets]
     yield from _found([*loops, *awaited], facts)
     if facts.language == "rust":
         yield from _in_rust(facts)
 
 
+def _sureness(searched: str, outer: Loop, place: Placed, facts: Facts) -> float:
+    """Return how sure it is that both lists are long."""
+    if is_for_screen(facts) or not is_over_loaded(outer, facts):
+        return POSSIBLE
+    if is_loaded_whole(searched, place, facts):
+        return LIKELY
+    return LIKELY if _grows(searched, outer, facts) else POSSIBLE
+
+
 _ADDS = ("append", "push", "add", "Add", "insert")
 
 
-def _grows(inner: Loop, outer: Loop, facts: Facts) -> bool:
-    """Return whether the rounds of the outer loop add to the list that the inner one goes through."""
-    return inner.over.isidentifier() and any(
-        call.receiver_written == inner.over
-        for call in facts.within(facts.calls_of_method(*_ADDS), outer.body)
+def _grows(name: str, outer: Loop, facts: Facts) -> bool:
+    """Return whether the rounds of a loop add to a list."""
+    return name.isidentifier() and any(
+        call.receiver_written == name for call in facts.within(facts.calls_of_method(*_ADDS), outer.body)
     )
 
 
@@ -161,7 +171,7 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
                 and not is_in_database_query(call, facts)
             ):
                 what = f"{call.written}() searches from the start for every item of {_name(loop)}"
-                yield Hit(call.span, what, LIKELY)
+                yield Hit(call.span, what, _sureness(call.receiver_written, loop, call, facts))
                 break
 
 
@@ -197,7 +207,7 @@ def _in_rust(facts: Facts) -> Iterator[Hit]:
         ]
         if item is not None and any(others & {*targets} for targets in around if found[1] not in targets):
             what = f"{call.written}() searches from the start for every item of the other list"
-            yield Hit(call.span, what, LIKELY)
+            yield Hit(call.span, what, POSSIBLE)
 
 
 def _words(loop: Loop, facts: Facts) -> set[str]:
