@@ -8,7 +8,7 @@ from functools import partial
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.row_queries import row_queries
@@ -79,10 +79,15 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
         text = facts.text(read.span)
         is_one = (
             (_JAVASCRIPT.search(read.name) and "await" in text)
-            or (facts.language == "csharp" and _CSHARP.search(read.name) and "(" in text)
+            or (
+                facts.language == "csharp"
+                and "(" in text
+                and _CSHARP.search(read.name)
+                and _is_of_set(read.name)
+            )
             or (facts.language == "kotlin" and _REPOSITORY.search(read.name) and "(" in text)
         )
-        if is_one:
+        if is_one and not _LIMITED.search(text):
             yield Hit(read.span, f"{read.origin.written}() takes all rows only to count them", LIKELY)
 
 
@@ -113,7 +118,24 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
         used = re.findall(rf"(?<![\w.]){name}\b(?!\s*:)", after)
         counted = re.findall(_COUNTED[language].format(name), after)
         if counted and len(used) == len(counted) and not _is_more(call, facts):
-            yield Hit(call.span, f"{call.written}() takes all rows only to count them", LIKELY)
+            text = facts.text(call.span)
+            if _LIMITED.search(text) or (facts.language == "csharp" and not _is_of_set(call.name)):
+                continue
+            # As many rows as ids are given: a count saves little.
+            sure = POSSIBLE if _BY_IDS.search(text) else LIKELY
+            yield Hit(call.span, f"{call.written}() takes all rows only to count them", sure)
+
+
+_LIMITED = re.compile(r"\b(?:limit|take|first|top)\s*:|\.(?:[lL]imit|[tT]ake|first|First|top)\(|\bLIMIT\b")
+_BY_IDS = re.compile(r"\b\w*[iI]ds\b|\bIn\(|\binArray\(|\.in_\(|__in\b|\$in\b|Op\.in\b")
+_OF_SET = re.compile(
+    r"\.To(List|Array)Async\b|(^|[._])_?(db|\w*[cC]ontext|\w*Db|session|repo(sitory)?|\w*[rR]epository)\b|\bSet<?\w*>?\(\)"
+)
+
+
+def _is_of_set(name: str) -> bool:
+    """Return whether the rows are those of a database (C#): `ToArray()` of another list loads nothing."""
+    return _OF_SET.search(name) is not None
 
 
 _MORE = re.compile(r"\b(group|lock|having|distinct)\b\s*:")

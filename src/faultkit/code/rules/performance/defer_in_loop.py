@@ -1,19 +1,42 @@
-"""Go: finds `defer` in a loop, which keeps everything open until the function ends."""
+"""Go: finds `defer` in a loop, which keeps everything open until the function ends.
+
+What is closed, cancelled or unlocked is held by the system or by others, so that it matters; other deferred
+calls are possible only. What a goroutine or a later part of the function uses must stay open."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
-from faultkit.code.rules.rule import CERTAIN, GO, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, GO, POSSIBLE, Hit, Rule
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
-        if call.is_deferred and facts.loops_around(call) and not _is_once(call, facts):
-            yield Hit(
-                call.span, f"{call.written}() runs only when the function ends, not with each round", CERTAIN
-            )
+        if not call.is_deferred or not facts.loops_around(call) or _is_once(call, facts):
+            continue
+        if not _is_used_longer(call, facts):
+            what = f"{call.written}() runs only when the function ends, not with each round"
+            yield Hit(call.span, what, CERTAIN if _FREES.search(call.written) else POSSIBLE)
+
+
+_FREES = re.compile(
+    r"(^|\.)(Close\w*|[cC]ancel\w*|R?Unlock|Rollback|Release|Free|Body\.Close|Remove(All)?)$|[cC]ancel\w*$"
+)
+
+
+def _is_used_longer(call: Call, facts: Facts) -> bool:
+    """Return whether a function that is given away in the same round uses the object after the round."""
+    loop, owner = facts.loops_around(call)[-1], call.receiver_written.partition(".")[0]
+    if not owner:
+        return False
+    return any(
+        scope.is_anonymous
+        and scope.span.start > call.span.end
+        and re.search(rf"(?<![\w.]){re.escape(owner)}\b", facts.text(scope.body))
+        for scope in facts.within(facts.scopes, loop.body)
+    )
 
 
 def _is_once(call: Call, facts: Facts) -> bool:

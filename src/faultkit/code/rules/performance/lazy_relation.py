@@ -24,6 +24,7 @@ from faultkit.code.rules.vocabulary.entity_rows import (
     entity_rows,
     joined_relations,
 )
+from faultkit.code.rules.vocabulary.listing_loops import works_on_items
 from faultkit.code.rules.vocabulary.relation_reads import relation_reads
 
 _FIELDS = re.compile(
@@ -75,7 +76,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for span, relation, confidence in find(loop, item, source, facts):
             if relation not in told:
                 told.add(relation)
-                yield Hit(span, f"{relation} is loaded by a query of its own for every {item}", confidence)
+                what = f"{relation} is loaded by a query of its own for every {item}"
+                # Where each row is written or sent as well, one more read matters little.
+                yield Hit(span, what, POSSIBLE if works_on_items(loop, facts) else confidence)
 
 
 def _through_functions(facts: Facts) -> Iterator[Loop]:

@@ -1,4 +1,9 @@
-"""Finds tables, models and keys that are loaded anew for each request, though they are the same each time."""
+"""Finds tables, models and keys that are loaded anew for each request, though they are the same each time.
+
+Evidence that it matters: what is loaded is a model, a key set or a database of addresses, or the class that
+loads it is made for each request. How large a file is that a handler reads is not in the text: it is
+possible, unless the handler makes a table of its lines.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.client_factories import read_of_property
 from faultkit.code.rules.vocabulary.fixed_sources import is_fixed, makes_object
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -38,6 +43,10 @@ _PARSES = re.compile(
     r"|from_(?:str|slice|reader|bytes|json|csv|utf8)|[fF]romBytes|FromJson|fromJson|readValue|readTree|DictReader|reader|NewReader"
     r"|from_reader|CsvReader|CSVReader|To\w*Dictionary|ToLookup|toMap|associate\w*|groupBy|GroupBy|readCsv|fromCsv|to_dict)$"
 )
+_TABLES = re.compile(
+    r"pandas\.|numpy\.|[cC]sv|CSV|DictReader|Lines|lines|To\w*Dictionary|ToLookup|associate|toMap|groupBy"
+)
+"""Calls that make a table of a file with many lines."""
 _LOADERS = NamePattern(
     r"(^|\.)JWKSet\.load$|(^|\.)JwkProviderBuilder\b.*\.build$|(^|\.)UrlJwkProvider$|(^|\.)JwtDecoders\.from\w+$"
     r"|(^|\.)NimbusJwtDecoder\.with\w+\(\).*\.build$|/keyfunc(/v\d+)?\.(Get|New\w+)$|/jwk\.Fetch$|/oidc\.NewProvider$"
@@ -101,7 +110,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if (often := _how_often(call, scope, loads, facts)) and _is_same(call, facts):
             told.add(scope)
-            yield Hit(place.span, f"{call.written}() loads the same data again {often}", LIKELY)
+            sure = loads or makes_object(scope) or _LOADERS.search(place.name)
+            sure = sure or _TABLES.search(f"{call.name} {place.method}")
+            what = f"{call.written}() loads the same data again {often}"
+            yield Hit(place.span, what, LIKELY if sure else POSSIBLE)
 
 
 def _how_often(call: Call, scope: Scope, loads: bool, facts: Facts) -> str:
