@@ -51,7 +51,7 @@ _LOADERS = NamePattern(
     r"(^|\.)JWKSet\.load$|(^|\.)JwkProviderBuilder\b.*\.build$|(^|\.)UrlJwkProvider$|(^|\.)JwtDecoders\.from\w+$"
     r"|(^|\.)NimbusJwtDecoder\.with\w+\(\).*\.build$|/keyfunc(/v\d+)?\.(Get|New\w+)$|/jwk\.Fetch$|/oidc\.NewProvider$"
     r"|(^|\.)Issuer\.discover$|^openid-client\.discovery$|(^|\.)OpenIdConnectConfigurationRetriever\.GetAsync$"
-    r"|/geoip2-golang\.(Open|FromBytes)$|/maxminddb-golang\.(Open|FromBytes)$|^(geoip2\.database\.Reader|maxminddb\.(open_database|Reader\.\w+))$"
+    r"|(^|/)(geoip2|maxminddb)(-golang)?\.(Open|FromBytes)$|^(geoip2\.database\.Reader|maxminddb\.(open_database|Reader\.\w+))$"
     r"|^(@maxmind/geoip2-node\.Reader|maxmind)\.open$|(^|\.)DatabaseReader(\.Builder\b.*\.build)?$"
     r"|(^|\.)(from_pretrained|load_from_checkpoint|loadLayersModel|loadGraphModel|commit_from_file)$"
     r"|(^|\.)InferenceSession(\.create)?$|(^|\.)OrtEnvironment\b.*\.createSession$|(^|\.)Model\.Load$"

@@ -18,19 +18,12 @@ from faultkit.code.rules.vocabulary.job_rows import job_rows
 from faultkit.code.rules.vocabulary.jobs import is_job
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
-from faultkit.code.rules.vocabulary.sifted_rows import sifted_rows
+from faultkit.code.rules.vocabulary.sifted_rows import is_looked_up, sifted_rows
 
 _PER_USE = re.compile(
     r"(session|token|request|attempt|login|subscription|audit|activity|activitie)s?$", re.IGNORECASE
 )
 """Tables that get a row for each login, request or similar act of a client."""
-
-_LOOKED_UP = re.compile(
-    r"(type|brand|kind|status|statuse|unit|genre|colou?r|countrie|country|currenc(y|ie)|language|locale|region"
-    r"|role|permission|setting|badge|categor(y|ie)|tier|plan|level|priorit(y|ie)|feature|template|theme|holiday)s?$",
-    re.IGNORECASE,
-)
-"""Tables of a few rows that others refer to, and that a page shows whole."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -67,7 +60,7 @@ def _whole(facts: Facts) -> Iterator[Hit]:
 
 def _may_be_long(rows: RowQuery, facts: Facts) -> bool:
     """Return whether the table grows with the data, or the caller waits for all of it."""
-    if rows.table is not None and _LOOKED_UP.search(rows.table):
+    if rows.table is not None and is_looked_up(rows.table):
         return False
     if facts.route_of(rows.call) is not None or rows.table is None:
         return True

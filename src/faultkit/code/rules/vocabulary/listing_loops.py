@@ -35,6 +35,8 @@ _OUTSIDE = NamePattern(
     re.IGNORECASE,
 )
 """Objects whose methods change something outside the process."""
+_OF_ROWS = frozenset(("save", "destroy", "delete", "remove", "persist", "commit", "saveOrFail"))
+"""Methods without arguments by which a row writes itself."""
 _KEPT = re.compile(r"\w[.\[]|\w\]$")
 _CONSTANT = re.compile(
     r"[\s(]*(-?\d+|[\"'].*|true|false|null|nil|None|True|False|undefined|\(\)|Ok\(\(\)\)|[A-Z]\w*\.[A-Z_]+|err)?[\s);]*"
@@ -65,13 +67,18 @@ def works_on_items(loop: Loop, facts: Facts) -> bool:
     """Return whether each round of a loop writes, sends or starts something outside the process."""
     known = {each.call for each in remote_calls(facts) if not each.is_read}
     return any(
-        call in known or (_CHANGES.match(call.method) is not None and _goes_out(call))
+        call in known or (_CHANGES.match(call.method) is not None and _goes_out(call, facts))
         for call in facts.within(facts.calls, loop.body)
     )
 
 
-def _goes_out(call: Call) -> bool:
-    return call.is_awaited or _OUTSIDE.search(call.receiver_written) is not None
+def _goes_out(call: Call, facts: Facts) -> bool:
+    if call.is_awaited or _OUTSIDE.search(call.receiver_written) is not None:
+        return True
+    # `return row.save()`, `await Promise.all([row.save(), …])`
+    if call.method in _OF_ROWS and not call.positional and call.receiver_written:
+        return True
+    return call.is_argument and any(each.is_awaited for each in facts.calls_around(call))
 
 
 def _builds_answer(loop: Loop, facts: Facts) -> bool:

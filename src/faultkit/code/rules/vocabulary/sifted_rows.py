@@ -97,10 +97,20 @@ def _loads(facts: Facts) -> Iterator[Call]:
 
 def _is_small(table: str) -> bool:
     bare = re.sub(r"(Repository|Repo|Dao|DAO|Mapper|_repo|_dao|repository)$", "", table.rpartition(".")[2])
-    return (
-        is_few(bare)
-        or re.search(r"config|setting|role|permission|currenc|countr|locale", bare, re.I) is not None
-    )
+    return is_few(bare) or is_looked_up(bare) or _SETTINGS.search(bare) is not None
+
+
+_SETTINGS = re.compile(r"config|setting|role|permission|currenc|countr|locale", re.IGNORECASE)
+_LOOKED_UP = re.compile(
+    r"(type|brand|kind|status|statuse|unit|genre|colou?r|countrie|country|currenc(y|ie)|language|locale|region"
+    r"|role|permission|setting|badge|categor(y|ie)|tier|plan|level|priorit(y|ie)|feature|template|theme|holiday)s?$",
+    re.IGNORECASE,
+)
+
+
+def is_looked_up(table: str) -> bool:
+    """Return whether a table has a few rows that others refer to, and that a page shows whole."""
+    return _LOOKED_UP.search(table) is not None
 
 
 def _is_unlimited(call: Call, facts: Facts) -> bool:
