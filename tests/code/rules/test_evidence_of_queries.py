@@ -147,6 +147,20 @@ NOT_SHOWN = [
             return rows.map { users.findById(it.id) }
         }
         """),
+    # A command for one user, and a service that answers for one at a time.
+    ("call-per-item", "python", """
+        import click
+        def rows(session):
+            found = []
+            for user in session.query(User).all():
+                found.append(session.query(Group).filter_by(id=user.group_id).first())
+            return found
+        """),
+    ("call-per-item", "python", """
+        import requests
+        def rows(users):
+            return [requests.get(f"https://example.com/users/{user.id}", timeout=5).json() for user in users]
+        """),
     # A database inside the process.
     ("call-per-item", "python", """
         import sqlite3

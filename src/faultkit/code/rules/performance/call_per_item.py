@@ -113,7 +113,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if remote.through is not None:
             what += f" (it calls {remote.through.written}())"
         often = remote.is_read and frequency_of(loop, facts) in ("request", "message")
-        sure = LIKELY if remote.is_read and is_waited_for(loop, facts) else POSSIBLE
+        # Other services seldom answer for many at once: only where a client waits it matters.
+        waits = often or remote.kind != "http"
+        sure = LIKELY if remote.is_read and waits and is_waited_for(loop, facts) else POSSIBLE
         yield Hit(call.span, what, sure, None if often else "medium")
     for call, applied in _in_given_functions(facts):
         if call not in seen:

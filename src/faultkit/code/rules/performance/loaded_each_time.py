@@ -111,7 +111,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if (often := _how_often(call, scope, loads, facts)) and _is_same(call, facts):
             told.add(scope)
             sure = loads or makes_object(scope) or _LOADERS.search(place.name)
-            sure = sure or _TABLES.search(f"{call.name} {place.method}")
+            sure = sure or _TABLES.search(f"{call.name} {place.name}")
             what = f"{call.written}() loads the same data again {often}"
             yield Hit(place.span, what, LIKELY if sure else POSSIBLE)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.facts import Call, Facts, Loop, is_within
+from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen, runs_once
 from faultkit.code.rules.vocabulary.returned_values import returned_values
 
 _COLLECTS = frozenset(
@@ -52,6 +52,12 @@ _EMBEDDED = (
 )
 """Databases inside the process: a query makes no round trip."""
 
+_OF_COMMANDS = (
+    "click", "argparse", "typer", "fire", "commander", "yargs", "@oclif/core", "github.com/spf13/cobra",
+    "github.com/urfave/cli", "clap", "picocli", "System.CommandLine",
+)  # fmt: skip
+"""Libraries of programs that run a command for one user and end."""
+
 
 def is_waited_for(loop: Loop, facts: Facts) -> bool:
     """Return whether a request, a message or a caller waits for the reads of all rounds of a loop."""
@@ -60,7 +66,10 @@ def is_waited_for(loop: Loop, facts: Facts) -> bool:
     frequency = frequency_of(loop, facts)
     if frequency in ("request", "message"):
         return True
-    return frequency is None and _builds_answer(loop, facts) and _returns(loop, facts)
+    scope = facts.named_function_of(loop)
+    if frequency is not None or scope is None or runs_once(scope) or facts.imports_any(*_OF_COMMANDS):
+        return False
+    return _builds_answer(loop, facts) and _returns(scope, facts)
 
 
 def works_on_items(loop: Loop, facts: Facts) -> bool:
@@ -96,11 +105,8 @@ def _builds_answer(loop: Loop, facts: Facts) -> bool:
     )
 
 
-def _returns(loop: Loop, facts: Facts) -> bool:
-    """Return whether the function around a loop returns more than a constant, or yields."""
-    scope = facts.named_function_of(loop)
-    if scope is None:
-        return False
+def _returns(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function returns more than a constant, or yields."""
     if any(step.kind == "yield" for step in facts.within(facts.steps, scope.body)):
         return True
     return any(not _CONSTANT.fullmatch(facts.text(each)) for each in returned_values(scope, facts))
