@@ -1,4 +1,8 @@
-"""Finds blocking calls in async code, which stop the whole event loop."""
+"""Finds blocking calls in async code, which stop the whole event loop.
+
+Evidence that it matters: the call waits for another program or works on data of any size. A read or write of
+a file counts as such if it is of bytes of any size, or in code that runs for each request or message.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from faultkit.code.rules.rule import (
     JAVASCRIPT,
     KOTLIN,
     LIKELY,
+    POSSIBLE,
     PYTHON,
     RUST,
     Hit,
@@ -36,6 +41,7 @@ from faultkit.code.rules.vocabulary.blocking_rust import blocking_in_rust
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
 from faultkit.code.rules.vocabulary.given_clients import name_by_giver
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
+from faultkit.code.rules.vocabulary.served_code import is_served
 
 _LEVELS = 2
 """Levels of functions of the same text through which a blocking call is followed."""
@@ -65,7 +71,9 @@ def _python(facts: Facts) -> Iterator[Hit]:
             else:
                 yield from _files_through(call, facts)
         elif not waits:
-            yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
+            what = f"{call.written}() waits for a file while the event loop stands still"
+            matters = call.method.endswith("_bytes") or is_served(call, facts)
+            yield Hit(call.span, what, LIKELY if matters else POSSIBLE, "low")
         else:
             # A session or client is used many times: one finding for each function is enough.
             often = is_used_often(call.name)
@@ -84,7 +92,7 @@ def _files_through(call: Call, facts: Facts) -> Iterator[Hit]:
         if around is None or not around.is_async or caller.is_awaited or _is_elsewhere(caller, facts):
             continue
         if frequency_of(caller, facts) in ("request", "message"):
-            what = f"{caller.written}() reads a file while the event loop waits (it calls {call.written}())"
+            what = f"{caller.written}() waits for a file in async code (it calls {call.written}())"
             yield Hit(caller.span, what, LIKELY, "low")
 
 

@@ -1,12 +1,17 @@
-"""Finds messages that are acknowledged before they are worked on."""
+"""Finds messages that are acknowledged before they are worked on.
+
+Evidence that it matters: the work follows in the same text, or a consumer that works on messages is made
+there. Replies to own requests, reads of a kept stream and queues that are emptied on purpose lose nothing.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Argument, Call, Facts, Scope, is_within
+from faultkit.code.facts import Argument, Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import ACKS, COMMITS, is_acknowledgement
@@ -17,7 +22,7 @@ _QUICK = re.compile(
     r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
     r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some|size|sorted|entries"
     r"|values|items|keys|extend|iterator|stream|filter|flatMap|collect|count|forEach|partitions|timeout|unwrap"
-    r"|unwrap_\w+|messages|receipt_handle|body|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|orElseThrow|ok_or_else|echo(_\w+)?)$"
+    r"|unwrap_\w+|messages|receipt_handle|body|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|clone|to_owned|to_string|orElseThrow|ok_or_else|echo(_\w+)?)$"
 )
 _READS = re.compile(
     r"^([gG]et|[rR]ead|[pP]arse|[tT]ryParse|[dD]ecode|[dD]eserialize|[eE]xtract|[vV]alidate|[vV]erify|[cC]heck|[aA]ssert"
@@ -45,6 +50,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     yield Hit(each.span, what, LIKELY)
                 continue
             inner = facts.function_of(each)
+            if each is call and _acknowledges(each, facts):
+                continue
             work = None if inner is None else _work_after(each, inner, facts)
             if inner is None or _work_before(each, inner, facts):
                 continue
@@ -66,7 +73,51 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _committed_when_read(facts)
     if facts.syntax.has_any(*_UNACKNOWLEDGED):
         what = "messages count as done when they are sent, not when they are worked on"
-        yield from (Hit(span, what, LIKELY) for span in _never_acknowledged(facts))
+        for span in _never_acknowledged(facts):
+            if not _loses_nothing(Place(span), facts):
+                yield Hit(span, what, LIKELY)
+
+
+_IS_ACK = re.compile(
+    r"_*(?:ack|Ack|acknowledge|Acknowledge|confirm|Confirm|settle|Settle)(?:_\w+|[A-Z]\w*)?$"
+)
+
+
+def _acknowledges(call: Call, facts: Facts) -> bool:
+    """Return whether a function is an acknowledgement itself, by its name: its caller has done the work."""
+    scope = facts.named_function_of(call)
+    return scope is not None and _IS_ACK.match(scope.short_name) is not None
+
+
+_EMPTIES_QUEUE = re.compile(
+    r"purge|clear|drain|peek|browse|watch|history|visit|keys|empty|discard", re.IGNORECASE
+)
+_READS_ONLY = re.compile(
+    r"\b[oO]rdered|[rR]eply|[rR]eplies|\brpc\b|[hH]eadersOnly|headers_only|LastPerSubject|[bB]roadcast|[fF]anout"
+    r"|[hH]eartbeat|(?:exclusive|auto_?[dD]elete)[\"']?\s*[:=]\s*[tT]rue|message_?[tT]tl|\bexpires\b"
+)
+"""Consumers of a stream that is kept, replies to own requests, and news that the next ones replace."""
+
+
+def _loses_nothing(place: Place, facts: Facts) -> bool:
+    """Return whether messages may be forgotten at once: they are replies, are kept, or are to be deleted."""
+    scope = facts.named_function_of(place)
+    if scope is None:
+        return False
+    if _EMPTIES_QUEUE.search(scope.short_name):
+        return True
+    return _READS_ONLY.search(facts.text(scope.span)) is not None
+
+
+_CHOSEN = re.compile(r"\bif\b.*\belse\b|\?.*:|\bcase\b|=>|\bwhen\b")
+
+
+def _is_chosen(place: Placed, facts: Facts) -> bool:
+    """Return whether a mode is one of several that an option chooses: `DELETE if no_ack else PEEK`."""
+    line = facts.line(place)
+    return (
+        _CHOSEN.search(" ".join(map(facts.syntax.line_text, range(max(1, line - 2), line + 3)))) is not None
+    )
 
 
 _UNACKNOWLEDGED = (
@@ -138,18 +189,17 @@ def _committed_by_time(facts: Facts) -> Iterator[Hit]:
 
 def _received_and_deleted(facts: Facts) -> Iterator[Hit]:
     """Yield receivers of Service Bus that delete a message when they get it."""
+    found: list[Placed] = []
     for read in facts.accesses:
         if read.written.rpartition(".")[2] == "ReceiveAndDelete" or read.written.endswith(
             "RECEIVE_AND_DELETE"
         ):
-            yield Hit(
-                read.span, "messages are deleted when they are received, not when the work is done", LIKELY
-            )
-    for text in facts.texts:
-        if text.text == "receiveAndDelete":
-            yield Hit(
-                text.span, "messages are deleted when they are received, not when the work is done", LIKELY
-            )
+            found.append(read)
+    found += [text for text in facts.texts if text.text == "receiveAndDelete"]
+    for place in found:
+        if not _loses_nothing(Place(place.span), facts) and not _is_chosen(place, facts):
+            what = "messages are deleted when they are received, not when the work is done"
+            yield Hit(place.span, what, LIKELY)
 
 
 def _committed_when_read(facts: Facts) -> Iterator[Hit]:
@@ -316,6 +366,7 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
         if (
             call.span.end < each.span.start <= end
             and not any(is_within(each.span, one) for one in failed)
+            and not any(one.span.start == call.span.start for one in facts.calls_around(each))
             and _is_run_by(each, scope, facts)
             and _is_work(each, facts)
         ):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Argument, Call, Facts, Handler, Scope, Step, Try, is_within
+from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.rejections import may_reject
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
-from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
 _SCHEDULES = frozenset({"schedule", "scheduleJob", "CronJob", "Cron"})
@@ -35,7 +35,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(kept.span, what, LIKELY)
             continue
         scope = None if given is None else _scope_of(given, facts)
-        if scope is None or not _may_reject(scope, facts):
+        if scope is None or not may_reject(scope, facts):
             continue
         if call.name == "Promise":
             what = "an error in this async function leaves the promise pending for ever"
@@ -51,7 +51,7 @@ def _unawaited_rounds(facts: Facts) -> Iterator[Hit]:
         given = call.argument(place=0)
         scope = None if given is None else _scope_of(given, facts)
         around = facts.function_of(call)
-        if scope is None or around is None or not around.is_async or _may_reject(scope, facts):
+        if scope is None or around is None or not around.is_async or may_reject(scope, facts):
             continue
         kinds = {step.kind for step in facts.within(facts.steps, Span(call.span.end, around.body.end))}
         awaits = any(step.kind == "await" for step in facts.within(facts.steps, scope.body))
@@ -95,7 +95,7 @@ def _kept_promise(given: Argument, facts: Facts) -> Call | None:
             is_promise = is_promise or source.method == "finally"
             source = source.origin
         own = _async_function(source.written, facts)
-        if _may_reject(own, facts) if own is not None else is_promise:
+        if may_reject(own, facts) if own is not None else is_promise:
             return source
     return None
 
@@ -125,56 +125,6 @@ def _async_function(written: str, facts: Facts) -> Scope | None:
         scope for scope in facts.functions_named(name) if scope.is_async and scope.is_method == bool(owner)
     ]
     return found[0] if len(found) == 1 else None
-
-
-def _may_reject(scope: Scope, facts: Facts, levels: int = 2) -> bool:
-    """Return whether something is awaited outside of every try, functions of this file included."""
-    text = facts.text(scope.span)
-    if _CATCHES.search(text) or "window." in text:
-        return False
-    for step in facts.within(facts.steps, scope.body):
-        if step.kind != "await" or facts.function_of(step) is not scope:
-            continue
-        if any(_is_caught(step, each, facts) for each in facts.within(facts.tries, scope.body)):
-            continue
-        calls = tuple(facts.within(facts.calls, step.span))
-        if any(map(is_sleep, calls)) or (calls and _settles_all(calls[0], facts, levels)):
-            continue
-        own = [each for each in facts.scopes if calls and levels and each.short_name == calls[0].method]
-        local = calls and calls[0].receiver in ("", "self")
-        if not (own and local) or any(_may_reject(each, facts, levels - 1) for each in own):
-            return True
-    return False
-
-
-def _settles_all(call: Call, facts: Facts, levels: int) -> bool:
-    """Return whether it waits for promises none of which rejects: `Promise.all(urls.map(async …))`."""
-    if call.name == "Promise.allSettled":
-        return True
-    if call.name != "Promise.all":
-        return False
-    given = [scope for scope in facts.within(facts.scopes, call.span) if scope.is_async]
-    return bool(given) and levels > 0 and not any(_may_reject(each, facts, levels - 1) for each in given)
-
-
-def _is_caught(step: Step, tried: Try, facts: Facts) -> bool:
-    """Return whether a try keeps a rejection from leaving the function: `finally` alone does not."""
-    if not is_within(step.span, tried.span) or not tried.handlers:
-        return False
-    if not is_within(step.span, tried.body):
-        return True  # What a handler awaits runs after the error was caught.
-    return not all(_always_throws(each, facts) for each in tried.handlers)
-
-
-def _always_throws(handler: Handler, facts: Facts) -> bool:
-    inside = tuple(facts.within(facts.steps, handler.body))
-    around = facts.function_of(handler)
-    return any(
-        step.kind == "raise"
-        and facts.function_of(step) is around
-        and not any(each.kind == "branch" and is_within(step.span, each.span) for each in inside)
-        for step in inside
-    )
 
 
 RULE = Rule(

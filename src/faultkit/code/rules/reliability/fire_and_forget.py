@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
@@ -21,11 +20,12 @@ from faultkit.code.rules.rule import (
     Rule,
 )
 from faultkit.code.rules.vocabulary.coroutine_callbacks import coroutines_never_run
+from faultkit.code.rules.vocabulary.dropped_promises import awaited_elsewhere, has_callback
 from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.rejections import may_reject, returns_promise, throws
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.returned_values import is_of_list
-from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unfailing_functions import cannot_fail
 from faultkit.code.rules.vocabulary.unread_tasks import unread_tasks
@@ -75,7 +75,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in JAVASCRIPT:
         yield from _async_callbacks(facts)
         yield from _voided(facts)
-    dropped = _queries(facts) | _awaited_elsewhere(facts)
+    dropped = _queries(facts)
+    if facts.language in JAVASCRIPT:
+        dropped |= awaited_elsewhere(facts)
     # A decorator may start the function when it is called.
     asynchronous = {
         scope.name for scope in facts.scopes if scope.is_async and scope.name and not scope.decorators
@@ -107,7 +109,7 @@ def _voided(facts: Facts) -> Iterator[Hit]:
             continue  # At the top of a file, programs are started so.
         named = facts.functions_named(call.method)
         own = [scope for scope in named if scope.is_async and call in facts.callers_of(scope)]
-        if own and not any(_handles(each.short_name, facts) or cannot_fail(each, facts) for each in own):
+        if own and not _handles(call.method, facts) and any(_may_fail(each, facts) for each in own):
             what = f"an error of {call.written}() becomes a rejection that nothing here handles"
             yield Hit(call.span, what, LIKELY)
 
@@ -218,13 +220,24 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
 
 
 _ASYNC = re.compile(r"[a-z0-9]Async$")
-_VOID_RESULT = re.compile(r"\bvoid\s+\w+\s*[(<]")
+_LOGS = re.compile(r"^(Log|Trace|Debug|Warn)[A-Z]")
+"""Methods that write to a log about something whose name ends in `Async`: they return nothing."""
+_TASK_RESULT = re.compile(r"\b(Task|ValueTask|IAsyncEnumerable|async)\b")
 
 
 def _is_void(call: Call, facts: Facts) -> bool:
-    """Return whether a method of this text has no task as its result, whatever its name says (C#)."""
+    """Return whether a method may have no task as its result, whatever its name says (C#).
+
+    Of overloads in this text, the compiler may choose one that waits: `Retry(Action)`."""
+    if _LOGS.match(call.method):
+        return True
     own = facts.functions_named(call.method) if call.receiver in ("", "self") else ()
-    return bool(own) and all(_VOID_RESULT.search(_head(each, facts)) for each in own)
+    return any(not _TASK_RESULT.search(_result(each, facts)) for each in own)
+
+
+def _result(scope: Scope, facts: Facts) -> str:
+    """Return what stands before the name of a method: its modifiers and the type of its result (C#)."""
+    return _head(scope, facts).partition(scope.short_name)[0]
 
 
 _FAULTS = re.compile(r"Faulted|\.Exception\b|OnlyOn|\.Result\b|\bawait\b|\.Wait\(")
@@ -289,102 +302,7 @@ def _queries(facts: Facts) -> frozenset[Call]:
         return frozenset()
     sent = [each.call for each in sql_calls(facts) if each.call.method in _QUERIES]
     sent += [call for call in facts.calls if _STORES.search(call.written)]
-    return frozenset(call for call in sent if facts.function_of(call) is not None and not _has_callback(call))
-
-
-def _awaited_elsewhere(facts: Facts) -> frozenset[Call]:
-    """Return calls of what is awaited elsewhere, and of what sends by a client that is (JavaScript)."""
-    if facts.language not in JAVASCRIPT:
-        return frozenset()
-    awaited = {call.written for call in facts.calls if call.is_awaited and call.receiver_written}
-    clients = {call.receiver_written for call in facts.calls if call.is_awaited}
-    return frozenset(
-        call
-        for call in facts.calls
-        if call.is_discarded
-        and not call.is_awaited
-        and "." in call.written
-        and not call.receiver.endswith(")")
-        and facts.is_in_async(call)
-        and not _has_callback(call)
-        and (
-            (call.written in awaited and call.method not in _EITHER and call.receiver_written != "self")
-            or (_SENDS.search(call.written) and call.receiver_written in clients)
-            or _MAILS.search(call.written)
-            or _is_promised(call, facts)
-        )
-    )
-
-
-_PROMISED = TextPattern(
-    r"^\s*(?:public\s+|abstract\s+)?(\w+)\s*(?:<[^>(]*>)?\([^()]*\)\s*:\s*Promise<", re.MULTILINE
-)
-_OF_SERVICE = re.compile(
-    r"(Repository|Client|Api|Gateway|Publisher|Producer|Mailer|Mail|MailService|Notifier|Notifications?|Queue|Audit\w*"
-    r"|Store|Sender|Storage|Webhooks?|Crm)(Service)?$"
-)
-_DOES = re.compile(
-    r"^(send|save|insert|create|update|upsert|delete|remove|notify|upload|record|store|index|charge|refund|publish|enqueue"
-    r"|sync|track|write|append|mark|push|archive|process)([A-Z]\w*)?$"
-)
-
-
-def _is_promised(call: Call, facts: Facts) -> bool:
-    """Return whether a method returns a promise, by an interface of this text or the type of its object."""
-    if facts.language not in ("typescript", "tsx") or call.receiver_written in ("self", "this", "super"):
-        return False
-    if call.method in _EITHER:
-        return False
-    if call.method in _promised(facts) and call.receiver_written.startswith(("this.", "self.")):
-        return True
-    kind = type_of_receiver(call, facts)
-    if not kind or _OF_SERVICE.search(kind) is None or _DOES.match(call.method) is None:
-        return False
-    # This text may say what its methods return; to look for that takes longest.
-    return kind not in facts.classes and not re.search(
-        rf"\binterface\s+{re.escape(kind)}\b", facts.whole_text
-    )
-
-
-@lru_cache(maxsize=4)
-def _promised(facts: Facts) -> frozenset[str]:
-    """Return the names of methods that are declared without a body and return a promise (TypeScript)."""
-    found = {*_PROMISED.findall(facts.whole_text)}
-    return frozenset(found - {scope.short_name for scope in facts.scopes if scope.name})
-
-
-_EITHER = frozenset(
-    (
-        "emit",
-        "push",
-        "close",
-        "destroy",
-        "end",
-        "cancel",
-        "write",
-        "click",
-        "next",
-        "abort",
-        "send",
-        "json",
-        "set",
-    )
-)
-_SENDS = re.compile(
-    r"(^|\.)\w*([rR]epo(sitory)?|[cC]lient|[aA]pi|[gG]ateway|[sS]torage|[sS]tore|[aA]udit\w*|[cC]rm|[dD]b)"
-    r"\.(send|save|insert|create|update|upsert|delete|notify|upload|record|store|index|charge|refund)([A-Z]\w*)?$"
-)
-_MAILS = re.compile(
-    r"(^|\.)\w*([mM]ailer|[mM]ailService|[eE]mailService|[nN]otifier|[nN]otificationService|[pP]ublisher|[pP]roducer"
-    r"|[qQ]ueue)\.(send|publish|notify|enqueue|add)\w*$"
-)
-
-
-def _has_callback(call: Call) -> bool:
-    last = call.positional[-1].value if call.positional else None
-    return last is not None and (
-        last.shape == "function" or last.text in ("cb", "callback", "done", "next", "fn", "resolve")
-    )
+    return frozenset(call for call in sent if facts.function_of(call) is not None and not has_callback(call))
 
 
 def _local(call: Call, asynchronous: set[str], facts: Facts) -> bool:
@@ -445,8 +363,14 @@ def _handles_own_errors(call: Call, facts: Facts) -> bool:
     return (
         _handles(call.method, facts)
         or any(_awaits_handled_only(scope, facts) for scope in named)
-        or (bool(named) and all(cannot_fail(scope, facts) for scope in named))
+        or (bool(named) and not any(_may_fail(scope, facts) for scope in named))
     )
+
+
+def _may_fail(scope: Scope, facts: Facts) -> bool:
+    """Return whether an error may leave a function of this text: of what it awaits, returns or throws."""
+    fails = may_reject(scope, facts) or throws(scope, facts) or returns_promise(scope, facts)
+    return fails and not cannot_fail(scope, facts)
 
 
 def _awaits_handled_only(scope: Scope, facts: Facts) -> bool:

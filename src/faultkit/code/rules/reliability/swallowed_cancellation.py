@@ -1,4 +1,8 @@
-"""Finds handlers that catch a cancellation and continue."""
+"""Finds handlers that catch a cancellation and continue.
+
+Evidence that it matters: a loop around the handler, here or where its function is called, goes on after the
+cancellation. Where nothing follows the handler, little is lost.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler, Scope, Try
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
@@ -50,7 +55,7 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
                 continue
             if not re.search(r"Cancellation|ensureActive|isActive", facts.text(handler.body)):
                 what = "this also catches cancellations, and does not throw them again"
-                yield Hit(handler.head, what, LIKELY, "medium")
+                yield Hit(handler.head, what, _confidence(each, facts), "medium")
 
 
 def _caught_results(facts: Facts) -> Iterator[Hit]:
@@ -90,7 +95,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     yield Hit(
                         handler.head,
                         "InterruptedException is caught and the thread's flag is not set again",
-                        CERTAIN,
+                        POSSIBLE if _is_end_of_thread(handler, facts) else CERTAIN,
                         None if facts.loops_around(handler) else "medium",
                     )
                 continue
@@ -102,17 +107,46 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 and not handler.exits
                 and not _ends_worker(each, scope, facts)
             ):
-                yield Hit(handler.head, "the cancellation is caught here and ends here", LIKELY)
+                what = "the cancellation is caught here and ends here"
+                yield Hit(handler.head, what, _confidence(each, facts))
             elif (
                 (not handler.types or {*handler.types} & _BASE)
                 and not handler.uses_error
                 and _awaits(each.body, facts)
                 and not _awaits_cancelled(each.body, facts)
             ):
-                yield Hit(
-                    handler.head, "this also catches cancellations, and does not raise them again", LIKELY
-                )
+                what = "this also catches cancellations, and does not raise them again"
+                yield Hit(handler.head, what, _confidence(each, facts))
             earlier |= {*handler.types}
+
+
+def _confidence(place: Try, facts: Facts) -> float:
+    """Return how sure a finding is: something must go on after the handler that should have ended."""
+    return LIKELY if _is_repeated(place, facts) else POSSIBLE
+
+
+def _is_repeated(place: Placed, facts: Facts, levels: int = 2) -> bool:
+    """Return whether a loop is around a place, or around a call of its function in this text."""
+    if facts.loops_around(place, across=True):
+        return True
+    scope = facts.named_function_of(place)
+    if scope is None or levels == 0:
+        return False
+    return any(_is_repeated(call, facts, levels - 1) for call in facts.callers_of(scope))
+
+
+_THREADS = frozenset(
+    ("Thread", "startVirtualThread", "ofVirtual", "start", "execute", "submit", "runAsync", "unstarted")
+)
+
+
+def _is_end_of_thread(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler stands in the body of a thread of its own, outside of loops (Java)."""
+    scope = facts.function_of(handler)
+    if scope is None or not scope.is_anonymous or facts.loops_around(handler):
+        return False
+    around = facts.calls_around(scope)
+    return bool(around) and around[-1].method in _THREADS
 
 
 _ENDS = re.compile(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|\w+(?:Stopped|Stopping)$")
@@ -133,6 +167,8 @@ def _interrupted(handler: Handler, facts: Facts) -> bool:
     calls = [call.method for call in facts.within(facts.calls, handler.body)]
     if handler.raises or "interrupt" in calls or _is_remembered(handler, facts):
         return False
+    if _is_set_later(handler, facts):
+        return False
     # A thread of one's own ends, or looks for its end in the next round.
     scope = facts.named_function_of(handler)
     if scope is not None and _ENDS.match(scope.short_name) and not facts.loops_around(handler):
@@ -152,6 +188,15 @@ def _goes_on(handler: Handler, facts: Facts) -> bool:
     return loop.kind == "endless" and not any(
         step.kind in ("return", "break") and facts.function_of(step) is scope
         for step in facts.within(facts.steps, loop.body)
+    )
+
+
+def _is_set_later(handler: Handler, facts: Facts) -> bool:
+    """Return whether the flag is set again after the handler: `if (stopped) currentThread().interrupt()`."""
+    scope = facts.function_of(handler)
+    return scope is not None and any(
+        call.method == "interrupt" and "currentThread" in call.written
+        for call in facts.within(facts.calls, Span(handler.body.end, scope.body.end))
     )
 
 

@@ -63,8 +63,24 @@ def blocking_on_loop(facts: Facts) -> Iterator[Hit]:
             yield Hit(caller.span, what, LIKELY)
 
 
+_OWN_THREADS = re.compile(r"@(ExecuteOn|Blocking|RunOnVirtualThread)\b")
+_OF_CLASS = re.compile(r"@(ExecuteOn|Blocking|RunOnVirtualThread)\b[^;{}]*\bclass\b")
+_THREAD_WORDS = (b"executeon", b"@blocking", b"runonvirtualthread")
+
+
+def _has_own_threads(scope: Scope, facts: Facts) -> bool:
+    """Return whether an annotation has a method run on threads that may wait: `@ExecuteOn(IO)`."""
+    if not facts.syntax.has_any(*_THREAD_WORDS):
+        return False
+    return _OWN_THREADS.search(facts.text(scope.head)) is not None or (
+        _OF_CLASS.search(facts.whole_text) is not None
+    )
+
+
 def _is_reactive(scope: Scope, facts: Facts) -> bool:
-    """Return whether a method returns a Mono or another value that comes later."""
+    """Return whether a method returns a Mono or another value that comes later, and the loop runs it."""
+    if _has_own_threads(scope, facts):
+        return False
     head = _ANNOTATIONS.sub("", facts.text(scope.head))
     declared = head.rpartition(")")[2] if facts.language == "kotlin" else head.partition("(")[0]
     return _REACTIVE.search(declared) is not None

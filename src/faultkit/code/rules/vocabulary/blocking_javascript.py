@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CERTAIN, LIKELY, Hit
+from faultkit.code.rules.rule import CERTAIN, LIKELY, POSSIBLE, Hit
 from faultkit.code.rules.vocabulary.call_paths import callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
+from faultkit.code.rules.vocabulary.served_code import is_served
 
 _SYNC = NamePattern(
     r"^(fs|child_process|zlib|crypto)\.(readFile|writeFile|appendFile|readdir|stat|exists|mkdir|unlink|copyFile|rename"
@@ -17,6 +18,8 @@ _SYNC = NamePattern(
     r"|unzip|brotliCompress|brotliDecompress|inflateRaw|deflateRaw|generateKeyPair|hkdf|lstat|cp|rmdir|truncate|fsync)Sync$"
 )
 _PASSWORDS = NamePattern(r"^(bcrypt|bcryptjs|bcrypt-nodejs)\.(hash|compare|genSalt)Sync$")
+_QUICK = NamePattern(r"^fs\.(exists|stat|lstat|access|mkdir|unlink|rename|rmdir|open)Sync$")
+"""Calls that read or write no content of a file."""
 _WHOLE_FILES = NamePattern(r"^fs\.(readFile|writeFile|appendFile|copyFile)Sync$")
 _AT_START = NamePattern(
     r"^_?(connect|open|start|restart|init|boot|setup|register|migrate|listen)", re.IGNORECASE
@@ -64,13 +67,14 @@ def blocking_in_javascript(facts: Facts) -> Iterator[Hit]:
             continue
         is_file = call.name.startswith("fs.")
         if frequency_of(call, facts) in ("request", "message"):
-            yield Hit(call.span, f"{call.written}() stops every request until it is done", CERTAIN)
+            confidence = POSSIBLE if _QUICK.match(call.name) else CERTAIN
+            yield Hit(call.span, f"{call.written}() stops every request until it is done", confidence)
         elif not is_known and not _serves(scope, facts):
             continue
         elif scope.is_async and (not is_file or _delays_others(call, scope, facts)):
             # Small files are read as fast as they are found; only requests wait for them.
             what = f"{call.written}() stops the event loop in an async function"
-            yield Hit(call.span, what, LIKELY, "medium")
+            yield Hit(call.span, what, _confidence(call, call, facts), "medium")
         elif not scope.is_async:
             for caller in callers_through(call, facts):
                 around = facts.function_of(caller)
@@ -79,7 +83,19 @@ def blocking_in_javascript(facts: Facts) -> Iterator[Hit]:
                 if not is_file or _delays_others(call, around, facts):
                     told.add((around, caller.written))
                     what = f"{caller.written}() stops the event loop (it calls {call.written}())"
-                    yield Hit(caller.span, what, LIKELY, "medium")
+                    yield Hit(caller.span, what, _confidence(call, caller, facts), "medium")
+
+
+def _confidence(call: Call, place: Call, facts: Facts) -> float:
+    """Return how sure a finding is: children are waited for by scripts, too, which serve nothing else."""
+    scope = facts.named_function_of(place)
+    if scope is not None and runs_once(scope):
+        return POSSIBLE
+    makes_keys = call.method == "generateKeyPairSync"  # Most programs make their keys once.
+    if not call.name.startswith("child_process.") and not makes_keys:
+        return LIKELY
+    serves = not makes_keys and ((scope is not None and bool(scope.owner)) or facts.imports_any(*_SERVES))
+    return LIKELY if serves or is_served(place, facts) else POSSIBLE
 
 
 _SERVERS = (

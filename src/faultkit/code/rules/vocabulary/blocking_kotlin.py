@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
-from faultkit.code.rules.rule import LIKELY, Hit, Severity
+from faultkit.code.rules.rule import LIKELY, POSSIBLE, Hit, Severity
 from faultkit.code.rules.vocabulary.blocking_clients import blocks_on_jvm
 from faultkit.code.rules.vocabulary.blocking_java import blocking_on_loop
 from faultkit.code.rules.vocabulary.call_paths import callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.served_code import is_served
 
 _KOTLIN = NamePattern(
     r"^((java\.lang\.)?Thread\.sleep|kotlinx\.coroutines\.runBlocking|java\.net\.URL\.(readText|readBytes|openStream)"
@@ -53,9 +54,9 @@ def blocking_in_kotlin(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         scope = facts.named_function_of(call)
         if scope is not None and _KOTLIN_FILES.match(call.name) and _stops_coroutine(call, facts):
-            yield Hit(
-                call.span, f"{call.written}() waits for the disk on the thread of a coroutine", LIKELY, "low"
-            )
+            confidence = LIKELY if is_served(call, facts) else POSSIBLE
+            what = f"{call.written}() waits for the disk on the thread of a coroutine"
+            yield Hit(call.span, what, confidence, "low")
             continue
         mild: Severity | None = "low" if _KOTLIN_FILES.match(call.name) else None
         if scope is None or not (mild or _blocks_in_kotlin(call, facts)):
@@ -75,7 +76,8 @@ def blocking_in_kotlin(facts: Facts) -> Iterator[Hit]:
             if (around, caller.written) not in told and _stops_coroutine(caller, facts):
                 told.add((around, caller.written))
                 what = f"{caller.written}() blocks the thread of a coroutine (it calls {call.written}())"
-                yield Hit(caller.span, what, LIKELY, mild)
+                confidence = POSSIBLE if mild and not is_served(caller, facts) else LIKELY
+                yield Hit(caller.span, what, confidence, mild)
 
 
 def _blocks_in_kotlin(call: Call, facts: Facts) -> bool:

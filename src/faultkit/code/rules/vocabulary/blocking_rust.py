@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CERTAIN, LIKELY, Hit
+from faultkit.code.rules.rule import CERTAIN, LIKELY, POSSIBLE, Hit
 from faultkit.code.rules.vocabulary.blocking_clients import is_diesel
 from faultkit.code.rules.vocabulary.call_paths import callers_through
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import runs_once
+from faultkit.code.rules.vocabulary.served_code import is_served
 
 _RUST = NamePattern(
     r"^(std\.thread\.sleep|std\.sync\.mpsc\.Receiver\.recv(_timeout)?|std\.net\.TcpStream\.connect|reqwest\.blocking\..*|ureq\..*\.(call|send\w*)"
@@ -91,7 +92,7 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
                     yield Hit(call.span, what, LIKELY)
             elif (once := facts.named_function_of(call)) is None or not runs_once(once):
                 what = f"{call.written}() waits for the disk on a thread of the runtime"
-                yield Hit(call.span, what, LIKELY, "low")
+                yield Hit(call.span, what, _of_file(call, call, facts), "low")
             continue
         for caller in callers_through(call, facts):
             around = facts.named_function_of(caller)
@@ -102,7 +103,20 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
                 continue
             told.add((around, caller.written))
             what = f"{caller.written}() stops a thread of the runtime (it calls {call.written}())"
-            yield Hit(caller.span, what, LIKELY, None if heavy else "low")
+            confidence = LIKELY if heavy else _of_file(call, caller, facts)
+            yield Hit(caller.span, what, confidence, None if heavy else "low")
+
+
+def _of_file(call: Call, place: Call, facts: Facts) -> float:
+    """Return how sure a finding about a file is: it matters where many wait, and if content is read."""
+    if call.method in _QUICK:
+        return POSSIBLE
+    # Bytes are data of any size; a text may be a setting.
+    return LIKELY if call.name == "std.fs.read" or is_served(place, facts) else POSSIBLE
+
+
+_QUICK = frozenset(("create_dir_all", "read_dir"))
+"""Calls that read or write no content of a file."""
 
 
 _IN_PLACE = frozenset(

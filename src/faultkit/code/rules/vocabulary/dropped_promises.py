@@ -1,0 +1,116 @@
+"""JavaScript: calls on other objects whose promise is dropped, by what this text says of the same methods."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+
+
+def awaited_elsewhere(facts: Facts) -> frozenset[Call]:
+    """Return calls of what is awaited elsewhere, and of what sends by a client that is (JavaScript)."""
+    awaited = {call.written for call in facts.calls if call.is_awaited and call.receiver_written}
+    clients = {call.receiver_written for call in facts.calls if call.is_awaited}
+    return frozenset(
+        call
+        for call in facts.calls
+        if call.is_discarded
+        and not call.is_awaited
+        and "." in call.written
+        and not call.receiver.endswith(")")
+        and facts.is_in_async(call)
+        and not has_callback(call)
+        and (
+            (call.written in awaited and call.method not in _EITHER and call.receiver_written != "self")
+            or (_SENDS.search(call.written) and call.receiver_written in clients)
+            or (_MAILS.search(call.written) and not _is_own_object(call, facts))
+            or _is_promised(call, facts)
+        )
+    )
+
+
+def _is_own_object(call: Call, facts: Facts) -> bool:
+    """Return whether the object is one of this program, made here: `const queue = new TaskQueue()`.
+
+    What its methods return is not known; a client of a broker is given, or made by a package."""
+    for each in facts.assignments_of(call.receiver_written):
+        found = None if each.value is None else _MADE.match(each.value.text)
+        if found is not None and facts.imports.names.get(found[1], ".").startswith("."):
+            return True
+    return False
+
+
+_MADE = re.compile(r"new\s+(\w+)")
+_PROMISED = TextPattern(
+    r"^\s*(?:public\s+|abstract\s+)?(\w+)\s*(?:<[^>(]*>)?\([^()]*\)\s*:\s*Promise<", re.MULTILINE
+)
+_OF_SERVICE = re.compile(
+    r"(Repository|Client|Api|Gateway|Publisher|Producer|Mailer|Mail|MailService|Notifier|Notifications?|Queue|Audit\w*"
+    r"|Store|Sender|Storage|Webhooks?|Crm)(Service)?$"
+)
+_DOES = re.compile(
+    r"^(send|save|insert|create|update|upsert|delete|remove|notify|upload|record|store|index|charge|refund|publish|enqueue"
+    r"|sync|track|write|append|mark|push|archive|process)([A-Z]\w*)?$"
+)
+
+
+def _is_promised(call: Call, facts: Facts) -> bool:
+    """Return whether a method returns a promise, by an interface of this text or the type of its object."""
+    if facts.language not in ("typescript", "tsx") or call.receiver_written in ("self", "this", "super"):
+        return False
+    if call.method in _EITHER or call.method.endswith(("Listener", "Listeners")):
+        return False
+    if call.method in _promised(facts) and call.receiver_written.startswith(("this.", "self.")):
+        return True
+    kind = type_of_receiver(call, facts)
+    if not kind or _OF_SERVICE.search(kind) is None or _DOES.match(call.method) is None:
+        return False
+    # This text may say what its methods return; to look for that takes longest.
+    return kind not in facts.classes and not re.search(
+        rf"\binterface\s+{re.escape(kind)}\b", facts.whole_text
+    )
+
+
+@lru_cache(maxsize=4)
+def _promised(facts: Facts) -> frozenset[str]:
+    """Return the names of methods that are declared without a body and return a promise (TypeScript)."""
+    found = {*_PROMISED.findall(facts.whole_text)}
+    return frozenset(found - {scope.short_name for scope in facts.scopes if scope.name})
+
+
+_EITHER = frozenset(
+    (
+        "emit",
+        "push",
+        "close",
+        "destroy",
+        "end",
+        "cancel",
+        "write",
+        "click",
+        "next",
+        "abort",
+        "send",
+        "json",
+        "set",
+    )
+)
+_SENDS = re.compile(
+    r"(^|\.)\w*([rR]epo(sitory)?|[cC]lient|[aA]pi|[gG]ateway|[sS]torage|[sS]tore|[aA]udit\w*|[cC]rm|[dD]b)"
+    r"\.(send|save|insert|create|update|upsert|delete|notify|upload|record|store|index|charge|refund)([A-Z]\w*)?$"
+)
+_MAILS = re.compile(
+    r"(^|\.)\w*([mM]ailer|[mM]ailService|[eE]mailService|[nN]otifier|[nN]otificationService|[pP]ublisher|[pP]roducer"
+    r"|[qQ]ueue)\.(send|publish|notify|enqueue|add)\w*$"
+)
+
+
+def has_callback(call: Call) -> bool:
+    """Return whether a call is given a function for its result, so that it may return nothing."""
+    last = call.positional[-1].value if call.positional else None
+    return last is not None and (
+        last.shape == "function" or last.text in ("cb", "callback", "done", "next", "fn", "resolve")
+    )

@@ -1,0 +1,113 @@
+"""Findings about async code that are shown by default, and such that matter only if more is known."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.rules.rule import LIKELY
+
+_PY, _JS, _TS, _JAVA = "python", "javascript", "typescript", "java"
+_CS, _KT, _RS = "csharp", "kotlin", "rust"
+BY_SLUG = {rule.slug: rule for rule in RULES}
+
+SHOWN = [
+    ("blocking-call-in-async-code", _PY, """
+        @app.get("/page")
+        async def page(name):
+            with open(name) as f:
+                return f.read()
+    """),
+    ("blocking-call-in-async-code", _RS, """
+        async fn page(State(app): State<App>, request: axum::extract::Request) -> String {
+            std::fs::read(app.path).unwrap()
+        }
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        class PageController : ControllerBase {
+          [HttpGet("page")]
+          public async Task<string> Page(string name) { await Check(); return File.ReadAllText(name); }
+        }
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        class A { async Task F() { await G(); process.WaitForExit(); } Process process = new Process(); }
+    """),
+    ("blocking-call-in-async-code", _JS, """
+        const { execSync } = require("child_process");
+        const express = require("express");
+        async function version() { return execSync("git describe"); }
+    """),
+    ("swallowed-cancellation", _PY, """
+        async def poll(feed):
+            while True:
+                try:
+                    await feed.next()
+                except:
+                    pass
+    """),
+    ("swallowed-cancellation", _KT, """
+        suspend fun poll() {
+          while (true) { try { delay(10) } catch (e: Exception) { log.warn("failed", e) } }
+        }
+    """),
+]  # fmt: skip
+HIDDEN = [
+    ("blocking-call-in-async-code", _PY, """
+        async def script(page):
+            with open(SCRIPT) as f:
+                return await page.evaluate(f.read())
+    """),
+    ("blocking-call-in-async-code", _RS, """
+        async fn prepare(path: &Path) -> Result<()> { std::fs::create_dir_all(path)?; Ok(()) }
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        class Packages { async Task Sign(string name) { await Check(); File.WriteAllText(name, "x"); } }
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        class A { async Task F() { await G(); process.WaitForExit(500); } Process process = new Process(); }
+    """),
+    ("blocking-call-in-async-code", _JS, """
+        const { execSync } = require("child_process");
+        async function version() { return execSync("git describe"); }
+    """),
+    ("blocking-call-in-async-code", _JS, """
+        const fs = require("fs");
+        app.get("/", (req, res) => { res.json(fs.existsSync(path)); });
+    """),
+    ("swallowed-cancellation", _PY, """
+        async def collect(page):
+            try:
+                await page.collect_garbage()
+            except:
+                pass
+    """),
+    ("swallowed-cancellation", _KT, """
+        suspend fun refresh() { try { delay(10) } catch (e: Exception) { log.warn("failed", e) } }
+    """),
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          void f() {
+            new Thread(() -> { try { done.await(); } catch (InterruptedException e) { log.warn("cut"); } });
+          }
+        }
+    """),
+]  # fmt: skip
+
+
+def _confidences(slug: str, language: str, code: str) -> list[float]:
+    found = findings_of(dedent(code).strip("\n") + "\n", language, rules=[BY_SLUG[slug]])
+    return [each.confidence for each in found]
+
+
+@pytest.mark.parametrize(("slug", "language", "code"), SHOWN)
+def test_a_finding_with_evidence_in_the_file_is_shown(slug: str, language: str, code: str) -> None:
+    assert any(each >= LIKELY for each in _confidences(slug, language, code))
+
+
+@pytest.mark.parametrize(("slug", "language", "code"), HIDDEN)
+def test_a_finding_without_evidence_is_only_counted(slug: str, language: str, code: str) -> None:
+    found = _confidences(slug, language, code)
+    assert found
+    assert all(each < LIKELY for each in found)
