@@ -195,4 +195,236 @@ CASES = [
             }
         }
     """),
+    # An await with type arguments, of what passes on the outcome of a function that catches its errors.
+    good("rejection-in-callback", _TS, """
+        class Locks {
+          start() { setTimeout(async () => { await this.extend(); }, 10); }
+          async extend() {
+            await this.worker.trace<void>('extend', async (span) => {
+              try { await this.store.extend(); } catch (error) { this.emit('error', error); }
+            });
+          }
+        }
+    """),
+    bad("rejection-in-callback", _TS, """
+        class Locks {
+          start() { setTimeout(async () => { await this.extend(); }, 10); }
+          async extend() {
+            await this.worker.trace<void>('extend', async (span) => { await this.store.extend(); });
+          }
+        }
+    """, 2),
+    # A log does not fail.
+    good("rejection-in-callback", _JS, """
+        process.on('uncaughtException', async (error) => { await logger.error(error); });
+    """),
+    bad("rejection-in-callback", _JS, """
+        const schedule = require('node-schedule');
+        schedule.scheduleJob('0 1 * * *', async () => { await sweep(); });
+        process.on('uncaughtException', async (error) => { await send(error); });
+    """, 2, 3),
+    # The called function of this text catches its errors.
+    good("rejection-in-handler", _JS, """
+        const express = require('express');
+        app.get('/', async (req, res) => { res.json(await load(req)); });
+        async function load(req) { try { return await db.find(req.id); } catch (error) { return null; } }
+    """),
+    bad("rejection-in-handler", _JS, """
+        const express = require('express');
+        app.get('/', async (req, res) => { res.json(await load(req)); });
+        async function load(req) { return await db.find(req.id); }
+    """, 2),
+    # Lambdas that do the same for several events have one cause.
+    bad("async-void", _CS, """
+        using Microsoft.Extensions.Hosting;
+        class A {
+          A(Events events) {
+            events.Added += async (_, _) => { await SendAsync(1); };
+            events.Removed += async (_, _) => { await SendAsync(2); };
+            events.Ended += async (_, _) => { await CloseAsync(); };
+          }
+        }
+    """, 4, 6),
+    good("async-void", _CS, """
+        using Avalonia.Controls;
+        class A { async void OnOpened() { await Load(); } }
+    """),
+    # On a screen, an error ends the app, and the loop starts again with the screen.
+    good("periodic-work-ends-with-first-error", _KT, """
+        import androidx.lifecycle.lifecycleScope
+        class A {
+          fun f() { lifecycleScope.launch { while (isActive) { client.fetch(url); delay(1000) } } }
+        }
+    """),
+    bad("periodic-work-ends-with-first-error", _KT, """
+        class A {
+          fun f() { scope.launch { while (isActive) { client.fetch(url); delay(1000) } } }
+        }
+    """, 2),
+    # The process ends at the second signal only.
+    good("work-cut-off-at-the-end", _CS, """
+        class A {
+          static void Main() {
+            var signals = 0;
+            Console.CancelKeyPress += (s, e) => {
+              if (Interlocked.Increment(ref signals) > 1) Environment.Exit(1); else server.Stop();
+            };
+          }
+        }
+    """),
+    bad("work-cut-off-at-the-end", _CS, """
+        class A {
+          static void Main() { Console.CancelKeyPress += (s, e) => { server.Stop(); Environment.Exit(1); }; }
+        }
+    """, 2),
+    # The output is read after the child has ended, or by another object.
+    good("undrained-pipe", _CS, """
+        class A {
+          string F(ProcessStartInfo info) {
+            info.RedirectStandardOutput = true; info.RedirectStandardError = true;
+            var p = Process.Start(info);
+            if (p.HasExited) return p.StandardError.ReadToEnd();
+            return "";
+          }
+          void G(ProcessStartInfo info) {
+            info.RedirectStandardOutput = true;
+            using var p = Process.Start(info);
+            var reader = new OutputReader(p);
+            p.WaitForExit();
+          }
+        }
+    """),
+    bad("undrained-pipe", _CS, """
+        class A {
+          string F(ProcessStartInfo info) {
+            info.RedirectStandardOutput = true; info.RedirectStandardError = true;
+            var p = Process.Start(info);
+            return p.StandardError.ReadToEnd();
+          }
+          void G(ProcessStartInfo info) {
+            info.RedirectStandardOutput = true;
+            using var p = Process.Start(info);
+            p.WaitForExit();
+          }
+        }
+    """, 5, 10),
+    # Tasks that were told to end.
+    good("task-results-dropped", _RS, """
+        async fn serve(mut tasks: JoinSet<Result<()>>) {
+            tasks.spawn(async move { work().await?; Ok(()) });
+            token.cancel();
+            while tasks.join_next().await.is_some() {}
+        }
+    """),
+    bad("task-results-dropped", _RS, """
+        async fn serve(mut tasks: JoinSet<Result<()>>) {
+            tasks.spawn(async move { work().await?; Ok(()) });
+            while tasks.join_next().await.is_some() {}
+        }
+    """, 3),
+    # What is unwrapped is data of the program itself; a task that is kept fails where it is awaited.
+    good("worker-ends-with-one-item", _RS, """
+        fn start(mut items: Receiver<Item>) {
+            tokio::spawn(async move {
+                while let Some(item) = items.recv().await {
+                    let last = chunks.last_mut().expect("a chunk was pushed");
+                    last.push(item);
+                }
+            });
+        }
+    """),
+    bad("worker-ends-with-one-item", _RS, """
+        fn start(mut items: Receiver<Item>) {
+            tokio::spawn(async move {
+                while let Some(item) = items.recv().await {
+                    let order = serde_json::from_slice(&item.body).expect("an order");
+                    last.push(order);
+                }
+            });
+        }
+    """, 4),
+    good("worker-ends-with-one-item", _CS, """
+        class A : BackgroundService {
+          protected override async Task ExecuteAsync(CancellationToken stop) {
+            await foreach (var chunk in Chunks(stop)) { tasks.Add(ProcessAsync(chunk)); }
+            await Task.WhenAll(tasks);
+          }
+          async Task ProcessAsync(Chunk chunk) { await _db.Write(chunk); }
+        }
+    """),
+    bad("worker-ends-with-one-item", _CS, """
+        class A : BackgroundService {
+          protected override async Task ExecuteAsync(CancellationToken stop) {
+            await foreach (var chunk in Chunks(stop)) { await ProcessAsync(chunk); }
+          }
+          async Task ProcessAsync(Chunk chunk) { await _db.Write(chunk); }
+        }
+    """, 3),
+    # The started function makes a context of its own; the session is not that of the request.
+    good("request-outlived", "go", """
+        package a
+        func (s *Server) Get(w http.ResponseWriter, r *http.Request) {
+            go s.shadow(r.Context())
+        }
+        func (s *Server) shadow(parent context.Context) {
+            ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+            defer cancel()
+            s.compare(ctx, trace.SpanFromContext(parent))
+        }
+    """),
+    bad("request-outlived", "go", """
+        package a
+        func (s *Server) Get(w http.ResponseWriter, r *http.Request) {
+            go s.shadow(r.Context())
+        }
+        func (s *Server) shadow(ctx context.Context) { s.compare(ctx) }
+    """, 3),
+    good("request-outlived", _PY, """
+        import threading
+        import requests
+        from flask import session
+
+        def notify():
+            session = requests.Session()
+            session.verify = True
+            session.get(URL)
+
+        threading.Thread(target=notify).start()
+    """),
+    # The default of a parameter, which callers change.
+    good("connection-not-restored", _PY, """
+        import amqp
+        class Connection:
+            def __init__(self, host, heartbeat=0):
+                self.heartbeat = heartbeat
+    """),
+    bad("connection-not-restored", _PY, """
+        import pika
+        parameters = pika.ConnectionParameters(host, heartbeat=0)
+    """, 2),
+    # The catch makes the same of an error as the task does.
+    good("promise-leaves-try", _CS, """
+        class A {
+          Task F() {
+            try { return WriteAsync(1); } catch (Exception e) { return Task.FromException(e); }
+          }
+        }
+    """),
+    bad("promise-leaves-try", _CS, """
+        class A {
+          Task F() {
+            try { return WriteAsync(1); } catch (Exception e) { Drop(e); return Task.CompletedTask; }
+          }
+        }
+    """, 3),
+    # The promise is that of a function of this text that cannot fail.
+    good("promise-awaited-late", _JS, """
+        async function f(id) {
+          const ended = this.ended();
+          const row = await rows.find(id);
+          await ended;
+          return row;
+        }
+        class A { async ended() { await new Promise((resolve) => this.once('end', resolve)); } }
+    """),
 ]  # fmt: skip

@@ -52,6 +52,24 @@ SHOWN = [
           while (true) { try { delay(10) } catch (e: Exception) { log.warn("failed", e) } }
         }
     """),
+    ("rejection-in-callback", _TS, """
+        socket.on("message", async (text) => { await rooms.save(text); });
+    """),
+    ("promise-leaves-try", _JS, """
+        async function get(id) {
+          check(id);
+          try { await open(); return fetch(id); } catch (error) { return null; }
+        }
+    """),
+    ("undrained-pipe", _CS, """
+        class A {
+          void F(ProcessStartInfo info) {
+            info.RedirectStandardOutput = true;
+            using var p = Process.Start(info);
+            p.WaitForExit();
+          }
+        }
+    """),
 ]  # fmt: skip
 HIDDEN = [
     ("blocking-call-in-async-code", _PY, """
@@ -90,6 +108,33 @@ HIDDEN = [
         class A {
           void f() {
             new Thread(() -> { try { done.await(); } catch (InterruptedException e) { log.warn("cut"); } });
+          }
+        }
+    """),
+    # An object of the program, which may wait for its listeners.
+    ("rejection-in-callback", _TS, """
+        import { Lifecycle } from "./lifecycle";
+        Lifecycle.events.on("stop", async () => { await rooms.close(); });
+    """),
+    # node-cron looks at the promise itself, in all but old versions.
+    ("rejection-in-callback", _JS, """
+        const cron = require("node-cron");
+        cron.schedule("0 1 * * *", async () => { await sweep(); });
+    """),
+    # The catch is for what is awaited before.
+    ("promise-leaves-try", _JS, """
+        async function again(request) {
+          prepare(request);
+          try { await refresh(); return fetch(request); } catch (error) { showLogin(); }
+          return failed(request);
+        }
+    """),
+    ("undrained-pipe", _CS, """
+        class A {
+          void F(ProcessStartInfo info) {
+            info.RedirectStandardOutput = true;
+            using var p = Process.Start(info);
+            p.WaitForExit(5000);
           }
         }
     """),

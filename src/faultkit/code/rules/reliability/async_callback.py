@@ -1,4 +1,8 @@
-"""JavaScript: finds async functions that are given to code that ignores their promises."""
+"""JavaScript: finds async functions that are given to code that ignores their promises.
+
+Evidence that it matters: the function awaits something that may fail, and a timer, a promise or an emitter of
+a library calls it. An object of the program itself may wait for its listeners.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,14 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.rejections import may_reject
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
 _SCHEDULES = frozenset({"schedule", "scheduleJob", "CronJob", "Cron"})
 _CRON = re.compile(r"@\w+|[\d*/,\-?LW#A-Z]+(?:\s+[\d*/,\-?LW#A-Z]+){4,5}")
+_LISTENS = frozenset(("on", "once", "addListener", "prependListener"))
 _WITH_CATCH = re.compile(
     r"(^|[._])(\w*[bB]ot|app|probot|router|hooks|agenda|program|page|browser|test|suite|emittery|inngest|\$)$|\("
 )
@@ -42,7 +47,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.callee, what, CERTAIN)
         else:
             what = f"{call.written}() ignores the promise of this function: nothing here handles a rejection"
-            yield Hit(call.callee, what, LIKELY)
+            yield Hit(call.callee, what, POSSIBLE if _may_wait(call) else LIKELY)
+
+
+_OWN_EMITTER = re.compile(r"[A-Z][a-z]\w*(?:\.\w+)*$")
+
+
+def _may_wait(call: Call) -> bool:
+    """Return whether what is called may look at the promise: a class or module of the program itself, such as
+    `Lifecycle.events.on(…)`, or node-cron, which does since version 2."""
+    if call.method == "schedule":
+        return call.receiver_written == "cron" or call.receiver.startswith("node-cron")
+    return call.method in _LISTENS and _OWN_EMITTER.match(call.receiver_written) is not None
 
 
 def _unawaited_rounds(facts: Facts) -> Iterator[Hit]:
@@ -70,7 +86,7 @@ def _given(call: Call, in_browser: bool) -> Argument | None:
         when = call.argument(place=0)
         is_cron = when is not None and _CRON.fullmatch(when.value.literal) is not None
         return call.positional[-1] if is_cron and len(call.positional) > 1 else None
-    if call.method not in ("on", "once", "addListener", "prependListener"):
+    if call.method not in _LISTENS:
         return None
     first = call.argument(place=0)
     if first is None or first.value.shape != "text" or first.value.literal in _SIGNALS:

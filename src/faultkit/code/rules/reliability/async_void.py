@@ -63,7 +63,7 @@ def _lambdas(facts: Facts) -> Iterator[Hit]:
     given = [
         argument.value for call in facts.calls if _takes_action(call, facts) for argument in call.arguments
     ]
-    given += [
+    events = [
         each.value
         for each in facts.assignments
         if each.operator == "+="
@@ -72,17 +72,25 @@ def _lambdas(facts: Facts) -> Iterator[Hit]:
         and not _AWAITED_EVENTS.search(each.targets[0])
         and not (each.targets[0].endswith(".Received") and "AsyncEventing" in facts.whole_text)
     ]
+    given += events
     given += [
         each.value
         for each in facts.assignments
         if each.value is not None
         and each.type.rpartition(".")[2] in ("Action", "TimerCallback", "WaitCallback")
     ]
+    told = set[tuple[Scope | None, str]]()
     for value in given:
         if value.shape != "function" or not value.text.startswith("async"):
             continue
         scope = facts.function_at(value.span)
         if scope is not None and not _catches_all(scope, facts):
+            # Several that do the same for different events have one cause.
+            awaited = " ".join(call.written for call in facts.own(facts.calls, scope) if call.is_awaited)
+            if value in events:
+                if (scope.outer, awaited) in told:
+                    continue
+                told.add((scope.outer, awaited))
             what = "an error in this async lambda cannot be caught and ends the process"
             yield Hit(Span(value.span.start, scope.body.start), what, LIKELY)
 

@@ -29,8 +29,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for found in _OFF.finditer(facts.whole_text):
         yield Hit(facts.syntax.place_of(found), f"the connection {_WHAT}", LIKELY)
     for found in _SILENT.finditer(facts.whole_text) if _BROKER.search(facts.whole_text) else ():
-        what = "without a heartbeat, a peer that is gone is never noticed"
-        yield Hit(facts.syntax.place_of(found), what, LIKELY)
+        place = facts.syntax.place_of(found)
+        # The default of a parameter is for callers to change.
+        if not any(is_within(place, scope.head) for scope in facts.scopes):
+            yield Hit(place, "without a heartbeat, a peer that is gone is never noticed", LIKELY)
     if _AGAIN.search(facts.whole_text):
         return
     if facts.language in JAVASCRIPT:

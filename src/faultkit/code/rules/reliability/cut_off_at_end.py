@@ -212,6 +212,8 @@ def _rust(facts: Facts) -> Iterator[Hit]:
             )
 
 
+_SECOND = re.compile(r"Interlocked\.Increment|\+\+|\b\w*(?:[cC]ount|[aA]lready|[tT]wice|[fF]orced?)\w*\b")
+"""A handler of signals that ends the process only when the signal comes again."""
 _CSHARP_SIGNALS = re.compile(r"CancelKeyPress|ProcessExit|\.Unloading$")
 
 
@@ -225,7 +227,9 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_EXITS["csharp"]):
         if any(is_within(call.span, span) for span in lambdas):
             span = next(span for span in lambdas if is_within(call.span, span))
-            if not re.search(r"\bawait\b|\.Wait\(|\.Join\(|WaitAll", facts.text(span)):
+            if not re.search(r"\bawait\b|\.Wait\(|\.Join\(|WaitAll", facts.text(span)) and not _SECOND.search(
+                facts.text(span)
+            ):
                 yield Hit(
                     call.span,
                     f"{call.written}() ends the process on a signal, in the middle of its work",

@@ -11,6 +11,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.short_lives import repeated_around
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -45,6 +46,9 @@ _OF_COLLECTIONS = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "go":
         yield from _left_by_error(facts)
+        return
+    # On a screen, an error ends the app, and the work starts again with the screen.
+    if facts.language in KOTLIN and is_for_screen(facts):
         return
     if facts.language in (*JAVA, *KOTLIN):
         yield from _scheduled(facts)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.rejections import may_reject, returns_promise, throws
 from faultkit.code.rules.vocabulary.returned_values import own_function, returned_values
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -81,7 +82,9 @@ def _awaits(scope: Scope, facts: Facts) -> Iterator[Step]:
 def _settles(calls: tuple[Call, ...], facts: Facts) -> bool:
     """Return whether what is awaited is a function of this text that makes a value of every rejection."""
     own = own_function(calls[0], facts) if calls else None
-    values = () if own is None or own.is_async else returned_values(own, facts)
+    if own is not None and own.is_async:
+        return not (may_reject(own, facts) or throws(own, facts) or returns_promise(own, facts))
+    values = () if own is None else returned_values(own, facts)
     ends = [
         next((call for call in facts.within(facts.calls, each) if call.span == each), None) for each in values
     ]

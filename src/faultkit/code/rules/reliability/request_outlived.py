@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Parameter, Scope
+from faultkit.code.facts import Call, Facts, Parameter, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.cancelled_cleanup import cleanup_by_cancelled
@@ -40,7 +40,7 @@ def _go(facts: Facts) -> Iterator[Hit]:
         if scope is None or _WAITS.search(facts.text(Span(call.span.end, scope.body.end))):
             continue
         text = facts.text(call.span)
-        if "WithoutCancel" in text or "context.Background()" in text:
+        if _has_own_context(text) or _makes_own_context(call, facts):
             continue
         for each in scope.parameters:
             if (contexts := _contexts_of(each, scope)) is None:
@@ -56,6 +56,21 @@ def _go(facts: Facts) -> Iterator[Hit]:
                 what = f"the context of the request {ends} when the handler returns, before this is done"
                 yield Hit(call.span, what, LIKELY)
                 break
+
+
+def _has_own_context(text: str) -> bool:
+    return "WithoutCancel" in text or "context.Background()" in text or "context.TODO()" in text
+
+
+def _makes_own_context(launched: Call, facts: Facts) -> bool:
+    """Return whether a function of this text that is started makes a context that lasts longer."""
+    called = [launched, *facts.within(facts.calls, launched.span)]
+    return any(
+        _has_own_context(facts.text(scope.body))
+        for call in called
+        for scope in facts.functions_named(call.method)
+        if call.method
+    )
 
 
 _GO_MESSAGES = re.compile(r"(?:pb|proto|/gen/[\w./-]+|/v\d+)\.\w+Request$")
@@ -131,7 +146,8 @@ def _flask(facts: Facts) -> Iterator[Hit]:
             used = re.search(r"(?<![\w.])(request|session|g|current_app)\.\w+", text)
             if used is None or re.search(r"app_context|request_context|copy_current", facts.text(scope.span)):
                 continue
-            if used[1] not in {each.name for each in scope.parameters}:
+            own = {name for each in facts.within(facts.assignments, scope.body) for name in each.targets}
+            if used[1] not in own | {each.name for each in scope.parameters}:
                 what = f"{used[0]} belongs to the thread of the request: it cannot be read in another one"
                 yield Hit(call.span, what, LIKELY)
 

@@ -155,11 +155,24 @@ _IS_DRAINED = re.compile(
 )
 
 
+_LAST = 200
+_STOPPED = re.compile(r"\.cancel\(\)|abort_all\(\)|\.shutdown\(\)|notify_waiters\(\)|shutting down")
+
+
+def _is_at_end(start: int, call: Call, facts: Facts) -> bool:
+    """Return whether tasks are waited for that were just told to end (Rust)."""
+    scope = facts.function_of(call)
+    first = max(start - _LAST, 0 if scope is None else scope.body.start)
+    return _STOPPED.search(facts.text(Span(first, start))) is not None
+
+
 def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
     """Yield tasks whose results are drained, joined or awaited into nothing."""
     for loop in facts.loops:
         if loop.kind == "while" and _IS_DRAINED.search(loop.over):
             for call in facts.within(facts.calls_of_method("join_next"), loop.head):
+                if _is_at_end(loop.span.start, call, facts):
+                    continue
                 if not re.search(r"error!|warn!|abort", facts.text(loop.body)) and _may_fail(call, facts):
                     what = f"{call.written}() returns errors and panics of the tasks, and they are dropped"
                     yield call, what

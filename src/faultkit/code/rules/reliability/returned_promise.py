@@ -1,5 +1,7 @@
 """Finds promises and tasks that leave a try or a using block before they have ended.
 
+Evidence that it matters: the catch has nothing else that it could have been written for.
+
 try {
     return this.index(event);      the catch sees errors before the promise was made, and none of its own
 } catch (err) {
@@ -15,7 +17,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 _CATCHES = re.compile(r"\.(catch|then)$")
@@ -42,10 +44,27 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             if tried.handlers and not _only_throws(tried, facts):
                 what = f"the catch does not see a rejection of {call.written}(): it is not awaited here"
-                yield Hit(step.span, what, LIKELY)
+                yield Hit(step.span, what, POSSIBLE if _awaits_others(tried, facts) else LIKELY)
             elif tried.finally_ is not None and scope.is_async and _releases(tried, facts):
                 what = f"the finally block runs before {call.written}() has ended: it is not awaited here"
                 yield Hit(step.span, what, LIKELY)
+
+
+def _awaits_others(tried: Try, facts: Facts) -> bool:
+    """Return whether a try awaits something else, which its catch may be meant for.
+
+    A try with which the function begins or ends is meant for all of it."""
+    scope = facts.function_of(tried)
+    if scope is None:
+        return False
+    before = facts.text(Span(scope.body.start, tried.span.start)).strip(" \t\r\n{")
+    after = facts.text(Span(tried.span.end, scope.body.end)).strip(" \t\r\n;}")
+    if not before or not after:
+        return False
+    return any(
+        step.kind == "await" and facts.function_of(step) is scope
+        for step in facts.within(facts.steps, tried.body)
+    )
 
 
 def _returned(span: Span, facts: Facts) -> Call | None:
@@ -133,6 +152,13 @@ def _is_used_later(name: str, call: Call, facts: Facts) -> bool:
     return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
+def _makes_failed_task(tried: Try, facts: Facts) -> bool:
+    """Return whether handlers return a task that has failed, as the returned one would have (C#)."""
+    return all(
+        re.search(r"\bTask\.From(Exception|Canceled)\b", facts.text(each.body)) for each in tried.handlers
+    )
+
+
 # C#: a method without `async` that returns a task from inside a using or a try.
 
 
@@ -155,7 +181,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             yield Hit(step.span, what, LIKELY)
             continue
         tries = [each for each in facts.tries_around(step) if is_within(each.span, scope.body)]
-        if tries and not _only_throws(tries[-1], facts):
+        if tries and not _only_throws(tries[-1], facts) and not _makes_failed_task(tries[-1], facts):
             what = f"the catch does not see an error of {call.written}(): it is not awaited here"
             yield Hit(step.span, what, LIKELY)
 

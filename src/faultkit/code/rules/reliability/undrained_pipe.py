@@ -1,4 +1,8 @@
-"""Finds children that are waited for while nothing reads what they write."""
+"""Finds children that are waited for while nothing reads what they write.
+
+Evidence that it matters: the wait has no end of its own. After a wait with a limit the child has ended, or is
+given up.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 
 _WHAT = "waits for a child whose {0} is a pipe that nothing reads: when the pipe is full, both wait for ever"
 
@@ -101,12 +105,21 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
         ):
             continue
         unread = [each for each in outputs if f"Standard{each}.Read" not in before]
+        if _is_given_away(wait.receiver_written.partition(".")[0], before):
+            continue
         if wait.method != "ReadToEnd":
             if unread:
-                yield Hit(wait.span, f"{wait.written}() {_WHAT.format(f'Standard{unread[0]}')}", LIKELY)
-        elif len(outputs) == 2 and len(unread) == 2 and "WaitForExit" not in before:
+                confidence = POSSIBLE if wait.method == "WaitForExit" and wait.arguments else LIKELY
+                what = f"{wait.written}() {_WHAT.format(f'Standard{unread[0]}')}"
+                yield Hit(wait.span, what, confidence)
+        elif len(outputs) == 2 and len(unread) == 2 and not re.search(r"WaitForExit|HasExited", before):
             other = "Error" if "StandardOutput" in wait.written else "Output"
             yield Hit(wait.span, f"{wait.written}() {_WHAT.format(f'Standard{other}')}", LIKELY)
+
+
+def _is_given_away(name: str, before: str) -> bool:
+    """Return whether a child is given to another function or object, which may read its output."""
+    return re.search(rf"[(,]\s*{re.escape(name)}\s*[,)]", before) is not None
 
 
 def _go(facts: Facts) -> Iterator[Hit]:

@@ -52,6 +52,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             found = _fails_for_item(loop, facts)
         elif facts.language == "csharp" and loop.is_async and runs_aside(loop, scope, facts):
             found = failing_call(loop.body, facts)  # `await foreach` over a channel.
+            if found is not None and _is_kept_task(found, facts):
+                found = None
         else:
             found = None
         if found is not None:
@@ -60,6 +62,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 f"{found.written}() ends this worker when one item fails, and the rest waits",
                 LIKELY,
             )
+
+
+def _is_kept_task(call: Call, facts: Facts) -> bool:
+    """Return whether an async method is started and its task kept: its error comes where it is awaited."""
+    if call.is_awaited:
+        return False
+    return call.method.endswith("Async") or any(each.is_async for each in facts.functions_named(call.method))
 
 
 _ACCEPTED = re.compile(r"\.accept\(\)\s*\.await\s*\?")
@@ -105,8 +114,16 @@ def _unwraps(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
             continue
         if made.method in _KNOWN or made.constructs or _is_fixed(made) or _is_permit(made, facts):
             continue
-        return call
+        if made.is_awaited or _FALLIBLE.search(made.method):
+            return call
     return None
+
+
+_FALLIBLE = re.compile(
+    r"parse|decode|deserial|from_(?:str|slice|utf8|reader|bytes|json|value)|try_(?:into|from)|open|connect|execute|query"
+    r"|fetch|write_|read_|load|save|insert|publish|request|process|handle|apply|run|convert|valid"
+)
+"""Calls that fail for some items, or with others outside; own data is meant to be as it is unwrapped."""
 
 
 def _is_permit(made: Call, facts: Facts) -> bool:

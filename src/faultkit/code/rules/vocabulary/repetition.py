@@ -196,11 +196,23 @@ _FIXED = re.compile(
 """Items that are written out: a literal, or a constant by its name, such as `HOSTS` or `HOSTS.items()`."""
 
 _SCREENS = TextPattern(
-    rb"^(using\s+(UnityEngine|System\.(Windows|Drawing)|Microsoft\.(UI|Maui)|Windows\.UI|Xamarin)"
+    rb"^(using\s+(UnityEngine|System\.(Windows|Drawing)|Microsoft\.(UI|Maui)|Windows\.UI|Xamarin|Avalonia|Godot|Eto\.|Gtk)"
     rb"|import\s+(android|androidx|javafx)\.)",
     re.MULTILINE,
 )
-_SCREEN_WORDS = (b"Unity", b"System.", b"Microsoft.", b"Windows.UI", b"Xamarin", b"android", b"javafx")
+_SCREEN_WORDS = (
+    b"Unity",
+    b"System.",
+    b"Microsoft.",
+    b"Windows.UI",
+    b"Xamarin",
+    b"android",
+    b"javafx",
+    b"Avalonia",
+    b"Godot",
+    b"Eto.",
+    b"Gtk",
+)
 """One of them is in each text that `_SCREENS` matches; they are found faster."""
 
 
