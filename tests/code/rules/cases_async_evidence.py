@@ -322,6 +322,20 @@ CASES = [
             while tasks.join_next().await.is_some() {}
         }
     """, 3),
+    # Tasks that were started elsewhere, and files that are removed at the end.
+    good("task-results-dropped", _JS, """
+        class A {
+          async settled() { await Promise.allSettled([...this.running.values()].map((t) => t.promise)); }
+          async save() {
+            try { await this.store(); } finally { await Promise.allSettled(this.paths.map((p) => rm(p))); }
+          }
+        }
+    """),
+    bad("task-results-dropped", _JS, """
+        class A {
+          async save(rows) { await Promise.allSettled(rows.map((row) => this.store(row))); }
+        }
+    """, 2),
     # What is unwrapped is data of the program itself; a task that is kept fails where it is awaited.
     good("worker-ends-with-one-item", _RS, """
         fn start(mut items: Receiver<Item>) {

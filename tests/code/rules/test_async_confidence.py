@@ -70,8 +70,22 @@ SHOWN = [
           }
         }
     """),
+    ("fire-and-forget", _PY, """
+        import asyncio
+        async def report(self): await self.client.post(1)
+        async def f(self): asyncio.create_task(self.report())
+    """),
 ]  # fmt: skip
 HIDDEN = [
+    ("fire-and-forget", _PY, """
+        import asyncio
+        async def report(self):
+            try:
+                await self.client.post(1)
+            except Exception:
+                log.exception("failed")
+        async def f(self): asyncio.create_task(self.report())
+    """),
     ("blocking-call-in-async-code", _PY, """
         async def script(page):
             with open(SCRIPT) as f:

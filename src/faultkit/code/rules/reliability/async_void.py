@@ -1,4 +1,7 @@
-"""Finds C# methods whose errors end the process: `async void`."""
+"""Finds C# methods whose errors end the process: `async void`.
+
+Evidence that it matters: something is awaited outside of every try, and the program has no screen.
+"""
 
 from __future__ import annotations
 

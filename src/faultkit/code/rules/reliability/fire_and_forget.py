@@ -1,4 +1,8 @@
-"""Finds tasks and promises that are neither awaited nor kept, so that their errors are lost."""
+"""Finds tasks and promises that are neither awaited nor kept, so that their errors are lost.
+
+Evidence that it matters: the function is of this text and lets out an error of what it awaits, returns or
+throws, or a method is known to return a promise.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from faultkit.code.rules.rule import (
     JAVASCRIPT,
     KOTLIN,
     LIKELY,
+    POSSIBLE,
     PYTHON,
     RUST,
     Hit,
@@ -22,7 +27,7 @@ from faultkit.code.rules.rule import (
 from faultkit.code.rules.vocabulary.coroutine_callbacks import coroutines_never_run
 from faultkit.code.rules.vocabulary.dropped_promises import awaited_elsewhere, has_callback
 from faultkit.code.rules.vocabulary.http_requests import library_of
-from faultkit.code.rules.vocabulary.rejections import may_reject, returns_promise, throws
+from faultkit.code.rules.vocabulary.rejections import handles_all, may_reject, returns_promise, throws
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.returned_values import is_of_list
@@ -56,7 +61,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(
                 call.span,
                 f"the task of {call.written}() is not kept, so it may be collected before it is done",
-                CERTAIN,
+                POSSIBLE if _handles_its_errors(call, facts) else CERTAIN,
             )
     if facts.language in PYTHON:
         yield from _on_loops(facts)
@@ -131,6 +136,14 @@ def _on_loops(facts: Facts) -> Iterator[Hit]:
 
 
 _LOOPS = re.compile(r"(^|[._])(event_)?loop$")
+
+
+def _handles_its_errors(call: Call, facts: Facts) -> bool:
+    """Return whether a task runs a function of this text that handles the errors of all that it awaits."""
+    given = call.argument(place=0)
+    name = "" if given is None else given.value.text.partition("(")[0].rpartition(".")[2]
+    own = facts.functions_named(name)
+    return bool(own) and all(handles_all(scope, facts) for scope in own)
 
 
 def _catches(call: Call, facts: Facts) -> bool:

@@ -1,4 +1,7 @@
-"""Finds work that is repeated for ever and ends with its first exception."""
+"""Finds work that is repeated for ever and ends with its first exception.
+
+Evidence that it matters: a call in the round may fail, nothing catches that, and nothing waits for the task.
+"""
 
 from __future__ import annotations
 

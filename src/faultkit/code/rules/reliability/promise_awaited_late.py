@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.rejections import may_reject, returns_promise, throws
+from faultkit.code.rules.vocabulary.rejections import handles_all, may_reject, returns_promise, throws
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _HANDLED = re.compile(r"\.catch\s*\(|\.then\s*\([^()]*(\([^()]*\)[^()]*)*,|\.finally\s*\(")
@@ -45,24 +45,10 @@ def _may_reject(call: Call, each: Assignment, facts: Facts) -> bool:
     if each.value is None or _HANDLED.search(each.value.text):
         return False
     own = facts.functions_named(call.method) if call.receiver in ("", "self") else ()
-    if any(_handles(scope, facts) for scope in own):
+    if any(handles_all(scope, facts) for scope in own):
         return False
     return not own or any(
         may_reject(scope, facts) or throws(scope, facts) or returns_promise(scope, facts) for scope in own
-    )
-
-
-def _handles(scope: Scope, facts: Facts) -> bool:
-    """Return whether a try without a throw is around everything that a function awaits."""
-    awaits = [step for step in facts.own(facts.steps, scope) if step.kind == "await"]
-    return bool(awaits) and all(
-        any(
-            is_within(step.span, tried.body)
-            and tried.handlers
-            and not any(one.raises for one in tried.handlers)
-            for tried in facts.within(facts.tries, scope.body)
-        )
-        for step in awaits
     )
 
 

@@ -1,4 +1,7 @@
-"""Finds work that goes on after its request, with something that ends with the request."""
+"""Finds work that goes on after its request, with something that ends with the request.
+
+Evidence that it matters: the work itself uses it, and makes no context or session of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Finds tasks that are waited for without a look at whether they failed."""
+"""Finds tasks that are waited for without a look at whether they failed.
+
+Evidence that it matters: the tasks are started here for work that counts, not told to end or clean up.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +67,8 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
         if (
             call.is_discarded
             and not _is_ending(call, facts)
+            and not facts.is_in_finally(call)
+            and not _is_of_others(call)
             and not any(each.value.shape == "list" for each in call.positional[:1])
             and (call.method == "invokeAll" or call.name == "Promise.allSettled")
             and not re.search(r"\.catch\(|close\(|stop\(|abort\(|\btry\b", facts.text_with_values(call))
@@ -75,7 +80,15 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
 
 
 _RUNNING = re.compile(r"running|in_?[fF]light|active|pending|open|inProgress", re.IGNORECASE)
+_OF_OTHERS = re.compile(r"\.values\(\)|\.promise\b")
 _ENDING = re.compile(r"shutdown|stop|close|drain|exit|dispose|SIGTERM|SIGINT", re.IGNORECASE)
+
+
+def _is_of_others(call: Call) -> bool:
+    """Return whether it waits for tasks that were started and are looked at elsewhere."""
+    first = call.argument(place=0)
+    text = "" if first is None else first.value.text
+    return _RUNNING.search(text) is not None and _OF_OTHERS.search(text) is not None
 
 
 def _is_ending(call: Call, facts: Facts) -> bool:

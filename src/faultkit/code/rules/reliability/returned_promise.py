@@ -19,6 +19,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.rejections import handles_all
 
 _CATCHES = re.compile(r"\.(catch|then)$")
 _ASYNC = re.compile(r"\w(Async)$")
@@ -84,22 +85,10 @@ def _makes_promise(call: Call, scope: Scope, awaited: set[str], facts: Facts) ->
     if _CATCHES.search(call.name) or call.constructs or not scope.is_async:
         return False
     if call.receiver in ("", "self") and (own := facts.functions_named(call.method)):
-        return all(each.is_async for each in own) and not any(_handles(each, facts) for each in own)
+        return all(each.is_async for each in own) and not any(handles_all(each, facts) for each in own)
     if library_of(call, facts.language) is not None:
         return True
     return call.written in awaited
-
-
-def _handles(scope: Scope, facts: Facts) -> bool:
-    """Return whether a try without a throw is around everything that the function awaits."""
-    awaits = [step for step in facts.own(facts.steps, scope) if step.kind == "await"]
-    return bool(awaits) and all(
-        any(
-            is_within(step.span, each.body) and each.handlers and not any(one.raises for one in each.handlers)
-            for each in facts.within(facts.tries, scope.body)
-        )
-        for step in awaits
-    )
 
 
 def _handles_alike(call: Call, tried: Try, facts: Facts) -> bool:

@@ -1,4 +1,7 @@
-"""Finds workers that take items for ever and end with the first one that fails."""
+"""Finds workers that take items for ever and end with the first one that fails.
+
+Evidence that it matters: the failing call depends on the item, or on another program, and not on own data.
+"""
 
 from __future__ import annotations
 

@@ -47,6 +47,18 @@ def may_reject(scope: Scope, facts: Facts, levels: int = _LEVELS) -> bool:
     )
 
 
+def handles_all(scope: Scope, facts: Facts) -> bool:
+    """Return whether a try without a throw is around everything that a function awaits, in any language."""
+    awaits = [step for step in facts.own(facts.steps, scope) if step.kind == "await"]
+    return bool(awaits) and all(
+        any(
+            is_within(step.span, each.body) and each.handlers and not any(one.raises for one in each.handlers)
+            for each in facts.within(facts.tries, scope.body)
+        )
+        for step in awaits
+    )
+
+
 def returns_promise(scope: Scope, facts: Facts) -> bool:
     """Return whether an async function has the outcome of a call that it returns, or of a stream."""
     if _STREAM.search(facts.text(scope.body)):
