@@ -75,8 +75,30 @@ SHOWN = [
         async def report(self): await self.client.post(1)
         async def f(self): asyncio.create_task(self.report())
     """),
+    ("blocking-call-in-async-code", _PY, """
+        import subprocess
+        async def render(page):
+            subprocess.run(["render", page])
+    """),
+    ("blocking-call-in-async-code", _PY, """
+        import time
+        async def run():
+            while True:
+                time.sleep(1)
+    """),
 ]  # fmt: skip
 HIDDEN = [
+    ("fire-and-forget", _CS, """
+        class MailService { public void Send(Mail mail) { _ = DeliverAsync(mail); } }
+    """),
+    ("blocking-call-in-async-code", _PY, """
+        import subprocess
+        async def main():
+            subprocess.run(["migrate"])
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        class Program { static async Task Main() { Thread.Sleep(100); await Serve(); } }
+    """),
     ("fire-and-forget", _PY, """
         import asyncio
         async def report(self):

@@ -81,6 +81,7 @@ def _python(facts: Facts) -> Iterator[Hit]:
             if reported_as not in reported:
                 # A client that is known by the names of its arguments alone may be an async one.
                 confidence = CERTAIN if asks(call.name) or not is_aws_call(call, facts) else LIKELY
+                confidence = POSSIBLE if _is_at_start(call, scope, facts) else confidence
                 yield Hit(call.span, f"{call.written}() stops the event loop until it is done", confidence)
             reported.add(reported_as)
 
@@ -127,6 +128,11 @@ def _alias(name: str, facts: Facts) -> str:
     return ""
 
 
+def _is_at_start(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a call is made once, when the program or an object starts: nothing else waits then."""
+    return runs_once(scope) and not facts.loops_around(call) and not is_served(call, facts)
+
+
 def _is_elsewhere(call: Call, facts: Facts) -> bool:
     """Return whether a thread runs it: `to_thread(lambda: get(url))`."""
     return any(each.method in TO_THREADS for each in facts.calls_around(call))
@@ -145,7 +151,7 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
             continue
         if around.is_async:
             what = f"{caller.written}() stops the event loop until it is done (it calls {blocking.written}())"
-            yield Hit(caller.span, what, LIKELY)
+            yield Hit(caller.span, what, POSSIBLE if _is_at_start(caller, around, facts) else LIKELY)
         else:
             yield from _through(caller, blocking, facts, levels - 1)
 

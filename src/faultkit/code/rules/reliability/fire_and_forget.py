@@ -229,7 +229,10 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             and _in_request(call, facts)
             and not _is_guarded(call, facts)
         ):
-            yield Hit(call.span, f"nothing sees an error of {call.written}()", LIKELY)
+            # What is assigned to `_` outside of a request is often meant to be dropped.
+            meant = call.assigned == ("_",) and facts.route_of(call) is None
+            what = f"nothing sees an error of {call.written}()"
+            yield Hit(call.span, what, POSSIBLE if meant else LIKELY)
 
 
 _ASYNC = re.compile(r"[a-z0-9]Async$")

@@ -67,6 +67,10 @@ def _confidence(call: Call, mild: Severity | None, facts: Facts) -> float:
         return LIKELY if is_served(call, facts) else POSSIBLE
     if call.method == "WaitForExit" and (call.arguments or _is_after_kill(call, facts)):
         return LIKELY if is_served(call, facts) else POSSIBLE
+    scope = facts.named_function_of(call)
+    at_start = scope is not None and (runs_once(scope) or scope.short_name == "Main")
+    if at_start and not facts.loops_around(call):
+        return POSSIBLE
     return POSSIBLE if _WORK.match(call.name) else LIKELY
 
 
