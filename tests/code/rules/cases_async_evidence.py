@@ -97,6 +97,10 @@ CASES = [
         const remove = async (path) => fs.unlink(path);
         function f(path) { remove(path); }
     """, 2),
+    good("fire-and-forget", _JS, """
+        const remove = async (path) => fs.unlink(path).catch((error) => report(error));
+        function f(path) { remove(path); }
+    """),
     # The promise is that of a structure of this program, which may return nothing.
     good("fire-and-forget", _TS, """
         import { TaskQueue } from './task-queue';

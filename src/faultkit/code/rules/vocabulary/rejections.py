@@ -68,6 +68,7 @@ def returns_promise(scope: Scope, facts: Facts) -> bool:
         not each.constructs
         and not is_logging(each)
         and not facts.tries_around(each)
+        and _CATCHES.search(facts.text(each.span)) is None
         and (bool(each.receiver_written) or not facts.functions_named(each.method))
         for each in returned
     )
