@@ -31,7 +31,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         token = next(iter(sorted(cancellation_tokens(scope))), "")
         if not token or facts.is_in_finally(call) or not call.method.endswith("Async"):
             continue
-        given = " ".join(each.value.text for each in call.arguments)
+        # The source of a chain may have it: `ListAsync(path, token).ToListAsync()`.
+        links = (each for each in facts.within(facts.calls, call.span) if each.span.start == call.span.start)
+        given = " ".join(each.value.text for link in links for each in link.arguments)
         # A function that is given may pass the token on itself.
         if any(each.value.text.startswith("async") for each in call.arguments) or _is_of_unknown(call, facts):
             continue

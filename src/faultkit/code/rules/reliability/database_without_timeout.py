@@ -1,4 +1,8 @@
-"""Finds connections to databases and caches that can wait for ever."""
+"""Finds connections to databases and caches that can wait for ever.
+
+Evidence that it matters: host and settings are written out here, and no limit is among them. An address that
+a caller or a setting gives may contain a limit, and is `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _TIMEOUTS: dict[str, tuple[str, ...]] = {
@@ -70,7 +74,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if _is_for_worker(call, facts) or (name in _LIMITED_EACH and _has_limits_in_each(facts)):
                 continue
             wanted = _SHOWN.get(name, " or ".join(timeouts[:2]))
-            yield Hit(call.span, f"{call.written}() sets no {wanted}", LIKELY)
+            yield Hit(
+                call.span, f"{call.written}() sets no {wanted}", POSSIBLE if _is_given(call) else LIKELY
+            )
+
+
+def _is_given(call: Call) -> bool:
+    """Return whether the address, which can have a limit, is not written here: `connect(self.dsn)`."""
+    first = call.argument("dsn", "url", "conninfo", "connectionString", place=0)
+    if first is None or first.value.shape in ("text", "object"):
+        return False
+    return not call.has("host", "hostname", "hosts")
 
 
 _LIMITED_EACH = frozenset(("asyncpg.connect", "asyncpg.create_pool"))

@@ -1,4 +1,8 @@
-"""Finds gRPC calls that have no deadline."""
+"""Finds gRPC calls that have no deadline.
+
+Evidence that it matters: the text makes the client, or its calls, without a limit and is part of a service.
+The user of a command sees that it hangs: `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.endless_contexts import is_endless_context
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_bounded
@@ -46,7 +51,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"{call.written}() is given no deadline, and none is set for its client here"
                 yield Hit(call.span, what, POSSIBLE, "medium")
         else:
-            yield Hit(call.span, f"{call.written}() waits for ever if the server does not answer", LIKELY)
+            sure = POSSIBLE if is_command_line(facts) else LIKELY
+            yield Hit(call.span, f"{call.written}() waits for ever if the server does not answer", sure)
     if facts.language in ("java", "kotlin"):
         for call in facts.calls_of_method("withDeadlineAfter", "withDeadline"):
             if _is_kept(call, facts):

@@ -1,18 +1,25 @@
-"""Finds HTTP calls that can wait for ever."""
+"""Finds HTTP calls that can wait for ever.
+
+Evidence that it matters: the library has no limit at all, or one of minutes in a program that is no command.
+A limit of 100 s that the library has matters where a request or a message waits: otherwise `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
+from faultkit.code.rules.vocabulary.command_lines import is_command_line, is_without_option
 from faultkit.code.rules.vocabulary.endless_clients import endless_clients
 from faultkit.code.rules.vocabulary.half_limits import half_limits
 from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CLIENTS = ("httpx.Client", "httpx.AsyncClient")
 _OFF = re.compile(r"""["']timeout["']\s*:\s*(None|httpx\.Timeout\(\s*(timeout=)?None\s*\))""")
@@ -36,12 +43,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(client.span, what, CERTAIN)
         elif call.name in _OF_NODE:
             by = "Node allows 300 s for each step and has no bound for the whole"
-            yield Hit(call.span, f"{call.written}() has no timeout of its own: {by}", LIKELY, "medium")
+            sure = POSSIBLE if _is_of_user(call, facts) else LIKELY
+            yield Hit(call.span, f"{call.written}() has no timeout of its own: {by}", sure, "medium")
         elif default_s is None:
-            if _is_without_option(call, facts):
+            if is_without_option(call, facts):
                 continue
+            sure = POSSIBLE if _is_of_user(call, facts) else CERTAIN
             yield Hit(
-                _with_builder(call, facts), f"{call.written}() has no timeout and may wait for ever", CERTAIN
+                _with_builder(call, facts), f"{call.written}() has no timeout and may wait for ever", sure
             )
         elif request.client is None or not request.client.has("transport"):
             by = f"{request.library.name} allows {default_s:g} s"
@@ -50,7 +59,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = f"{call.written}() has no timeout of its own: {by}"
             # A default of a few seconds holds up little; one of minutes does.
             severity: Severity = "medium" if default_s > 60 else "low"
-            yield Hit(call.span, what, LIKELY if default_s > 60 else POSSIBLE, severity)
+            is_long = default_s > _LONG_S or (
+                default_s > 60 and frequency_of(call, facts) in ("request", "message")
+            )
+            yield Hit(call.span, what, LIKELY if is_long else POSSIBLE, severity)
     for client in clients_without_timeout(facts):
         what = f"the client of {client.written}() has no timeout, and its requests may wait for ever"
         yield Hit(client.span, what, LIKELY)
@@ -60,17 +72,33 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 _OF_NODE = ("fetch", "undici.fetch")
 """What ends a request by itself when the headers, or the next bytes of the body, take 300 s."""
-_OPTION = re.compile(r"timeout|deadline", re.IGNORECASE)
+_LONG_S = 100
+_HERE = re.compile(
+    r"""["'`](?:https?://(?:localhost|127\.0\.0\.1|\[::1\])|/(?!/)|\.\.?/)|\b(?:window|location|document)\."""
+)
+"""Addresses of this machine, and those that only a browser can complete."""
+_IN_BROWSER = TextPattern(
+    rb"\b(?:window|document|localStorage|sessionStorage|chrome|browser)\.\w"
+    rb"|^['\"]use client['\"]|from ['\"]react['\"]",
+    re.MULTILINE,
+)
 
 
-def _is_without_option(call: Call, facts: Facts) -> bool:
-    """Return whether it is the branch for requests without a limit, beside one for those that have it."""
-    for step in facts.steps_of("branch"):
-        if is_within(call.span, step.span):
-            head = facts.text(Span(step.span.start, min(step.span.start + 80, call.span.start)))
-            if _OPTION.search(head.partition("{")[0].partition(":\n")[0]):
-                return True
-    return False
+def _is_of_user(call: Call, facts: Facts) -> bool:
+    """Return whether a user waits for it, at a terminal or in a browser, or this machine answers."""
+    if facts.route_of(call) is not None:
+        return False
+    first = call.argument("url", place=0)
+    if first is not None and _HERE.match(first.value.text):
+        return True
+    if is_command_line(facts) or _MAIN.search(facts.syntax.source):
+        return True
+    return (
+        facts.syntax.language.family == "javascript" and _IN_BROWSER.search(facts.syntax.source) is not None
+    )
+
+
+_MAIN = TextPattern(rb"^if __name__ == ['\"]__main__['\"]:", re.MULTILINE)
 
 
 def _with_builder(call: Call, facts: Facts) -> Span:

@@ -1,4 +1,8 @@
-"""Go: finds calls that cannot be cancelled although a context is available."""
+"""Go: finds calls that cannot be cancelled although a context is available.
+
+Evidence that it matters: what is given the other context sends, queries or runs something. A context for log
+lines or spans, and one whose reason is in a comment, is not reported.
+"""
 
 from __future__ import annotations
 
@@ -81,12 +85,37 @@ def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether it outlives the request on purpose, as a shutdown does, or has an end of its own."""
     if any(each.name == "context.WithCancel" for each in facts.calls_around(call)):
         return True
-    if any(each.method in ("Enabled", "LogAttrs") for each in facts.calls_around(call)):
+    if any(_OF_LOGS.search(each.written) for each in facts.calls_around(call)):
+        return True
+    if _REASON.search(_comment_above(call, facts)):
         return True
     # After the context has ended, work that must still be done needs another one.
     if _ENDED.search(facts.text(Span(scope.body.start, call.span.start))) or facts.is_deferred(call):
         return True
     return facts.is_launched(call) or "hutdown" in facts.text(scope.span)
+
+
+_OF_LOGS = re.compile(
+    r"(^|\.)(Enabled|LogAttrs|\w*Logger|\w*[lL]ogs?|Ctx|(Debug|Info|Warn|Error)(f|w|Context)?|\w*Span\w*|\w*Baggage)$"
+    r"|(^|\.)(log|logs|logger|slog|logrus|zap|zerolog|tracer|trace)\.\w+$"
+)
+"""What takes a context only to find a logger, or the span of a trace."""
+_REASON = re.compile(
+    r"context|ctx|cancel|background|detach|independent|outlive|regardless|even (if|when)", re.IGNORECASE
+)
+_LINES_OF_COMMENT = 6
+
+
+def _comment_above(call: Call, facts: Facts) -> str:
+    """Return the lines of comment right above the line of a call, and the comment on it."""
+    found, line = [facts.comment_at(call)], facts.line(call) - 1
+    while line > 0 and len(found) <= _LINES_OF_COMMENT:
+        text = facts.syntax.line_text(line).strip()
+        if not text.startswith("//"):
+            break
+        found.append(text)
+        line -= 1
+    return " ".join(found)
 
 
 RULE = Rule(

@@ -1,4 +1,8 @@
-"""Finds times without a time zone."""
+"""Finds times without a time zone.
+
+Evidence that it matters: a local time is calculated with, by less than days, or `timestamp()` takes a time in
+UTC for a local one. Other times may well be used by the same convention everywhere, and are `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Access, Call, Facts, Step
-from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 _UTC = ("datetime.datetime.utcnow", "datetime.datetime.utcfromtimestamp", "datetime.utcnow")
 _NOW = (
@@ -19,11 +23,15 @@ _NOW = (
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_UTC):
-        yield Hit(call.span, f"{call.written}() gives a time that does not say that it is UTC", CERTAIN)
+        # `timestamp()` takes it for a local time.
+        is_wrong = any(each.method == "timestamp" for each in facts.calls_on(call))
+        what = f"{call.written}() gives a time that does not say that it is UTC"
+        yield Hit(call.span, what, CERTAIN if is_wrong else POSSIBLE)
     for call in facts.calls_named(*_NOW):
         wanted = 2 if call.method == "fromtimestamp" else 1
         if not call.has("tz") and len(call.positional) < wanted and _matters(call, facts):
-            yield Hit(call.span, f"{call.written}() gives a local time without its zone", LIKELY)
+            sure = POSSIBLE if _is_of_days(call, facts) else LIKELY
+            yield Hit(call.span, f"{call.written}() gives a local time without its zone", sure)
     yield from _local(facts)
 
 
@@ -44,11 +52,23 @@ def _local(facts: Facts) -> Iterator[Hit]:
             # What is shown or is a cookie's is converted where it is used: it knows that it is local.
             if _decides(line) and not _CONVERTED.search(line) and not _is_of_cookie(each, facts):
                 what = f"{each.written} is the time of the zone that the machine is set to"
-                yield Hit(each.span, what, LIKELY)
+                yield Hit(each.span, what, POSSIBLE)
     if facts.language in ("java", "kotlin"):
         for call in facts.calls_named("java.time.LocalDateTime.now", "LocalDateTime.now"):
             if not call.arguments and _decides(facts.syntax.line_text(call.line)):
-                yield Hit(call.span, f"{call.written}() gives a local time without its zone", LIKELY)
+                sure = LIKELY if _COMPARED.search(facts.syntax.line_text(call.line)) else POSSIBLE
+                yield Hit(call.span, f"{call.written}() gives a local time without its zone", sure)
+
+
+_COMPARED = re.compile(
+    r"\.is(Before|After)\(|\.plus(Seconds|Minutes|Hours)\(|\.minus(Seconds|Minutes|Hours)\("
+)
+_DAYS = re.compile(r"timedelta\(\s*(?:days|weeks)\s*=|timedelta\(\s*[\w.]+\s*\)|\bdays\b")
+
+
+def _is_of_days(call: Call, facts: Facts) -> bool:
+    """Return whether days are added or compared, beside which an hour is small."""
+    return _DAYS.search(facts.syntax.line_text(call.line)) is not None
 
 
 _LATER = re.compile(r"DateTime\.Now\.Add\w+")

@@ -1,4 +1,8 @@
-"""Finds sockets that can wait for ever to connect or to read."""
+"""Finds sockets that can wait for ever to connect or to read.
+
+Evidence that it matters: a peer on another machine is connected to, or clients of a server. Sockets of this
+machine and datagrams are not reported; where the kind of network is a variable, it is `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule, Severity
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.endless_reads import endless_reads
 from faultkit.code.rules.vocabulary.endless_reads_csharp import limits_of_blocking_calls
@@ -34,7 +38,10 @@ _OF_SERVERS = ("ReadTimeout", "ReadHeaderTimeout")
 _BOUNDED = ("settimeout", "setblocking", "setSoTimeout", "setTimeout", "SetDeadline", "SetReadDeadline")
 
 
-_LOCAL = re.compile(r"AF_UNIX|Loopback|localhost|127\.0\.0\.1|[\"']unix|\bpath:|\.sock\b|socketPath")
+_LOCAL = re.compile(
+    r"AF_UNIX|Loopback|localhost|127\.0\.0\.1|[\"'`](?:unix|udp|ip\d?:)|\bpath:|\.sock\b|[sS]ocket_?[pP]ath"
+    r"|AddressFamily\.Unix|UnixDomainSocket|UnixStream"
+)
 """Sockets of this machine."""
 _INSIDE = re.compile(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
 """Servers for those who run the program."""
@@ -60,14 +67,19 @@ def _check(facts: Facts) -> Iterator[Hit]:
         bounded = (facts.language not in JAVASCRIPT and call.method != "settimeout") and any(
             each.method in _BOUNDED for each in (*facts.calls_on(connection), *facts.calls_on(call))
         )
+        if _is_local_path(call, facts) or _is_mock(call, facts):
+            continue
         if bounded or is_bounded_on_all_paths(call, facts) or facts.calls_named("socket.setdefaulttimeout"):
             continue
-        yield Hit(call.span, f"{call.written}() has no timeout", LIKELY)
+        sure = POSSIBLE if call.name == "net.Dial" and not _names_tcp(call, facts) else LIKELY
+        yield Hit(call.span, f"{call.written}() has no timeout", sure)
     if facts.language == "go":
         yield from _servers(facts)
     servers = facts.calls_named("net.createServer", "tls.createServer")
     if servers and facts.language in JAVASCRIPT and not _LIMITED.search(facts.whole_text):
         for call in servers:
+            if _finds_port(call, facts):
+                continue
             what = f"{call.written}() sets no timeout: a peer that falls silent keeps its socket for ever"
             yield Hit(call.span, what, LIKELY, "medium")
     for span, what in (*_by_settings(facts), *_not_noticed(facts), *limits_of_blocking_calls(facts)):
@@ -77,19 +89,81 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, what, LIKELY, "medium")
 
 
+_PATH = re.compile(r"\w*(?:[pP]ath|[sS]ock|[pP]ipe|[fF]ile)\w*$")
+
+
+def _is_local_path(call: Call, facts: Facts) -> bool:
+    """Return whether Node connects to a file of this machine: `net.connect(socketPath)`."""
+    first = call.argument(place=0)
+    return (
+        facts.language in JAVASCRIPT and first is not None and _PATH.fullmatch(first.value.text) is not None
+    )
+
+
+_MOCK = re.compile(r"mock|fake|stub", re.IGNORECASE)
+
+
+def _is_mock(call: Call, facts: Facts) -> bool:
+    scope = facts.named_function_of(call)
+    return scope is not None and _MOCK.search(f"{scope.owner} {scope.short_name}") is not None
+
+
+def _names_tcp(call: Call, facts: Facts) -> bool:
+    """Return whether the network of a dial of Go is TCP: a literal, or a constant of this text."""
+    first = call.argument(place=0)
+    if first is None:
+        return False
+    if first.value.shape == "text":
+        return True
+    return any(
+        each.value is not None and "tcp" in each.value.text
+        for each in facts.assignments_to(first.value.text, call)
+    )
+
+
+def _finds_port(call: Call, facts: Facts) -> bool:
+    """Return whether a server only finds a free port, and is closed as soon as it listens."""
+    scope = facts.named_function_of(call)
+    text = "" if scope is None else facts.text(scope.span)
+    return re.search(r"\.listen\(\s*(?:\{\s*port:\s*)?0\b", text) is not None and ".close(" in text
+
+
 def _servers(facts: Facts) -> Iterator[Hit]:
     mild: Severity = "medium"
     for call in facts.calls_named(*_SERVES):
-        if _INSIDE.search(facts.text(call.span)):
+        if _INSIDE.search(facts.text(call.span)) or _is_for_operators(call, facts):
             continue
         what = f"{call.written}() sets no timeouts: a client that never ends its request is waited for"
         yield Hit(call.span, what, LIKELY, mild)
     for call in facts.calls_named("net/http.Server"):
         later = {f"{name}.{each}" for name in call.assigned for each in _OF_SERVERS}
-        if call.has(*_OF_SERVERS) or not later.isdisjoint(facts.assigned_names):
+        if (
+            call.has(*_OF_SERVERS)
+            or _is_for_operators(call, facts)
+            or not later.isdisjoint(facts.assigned_names)
+        ):
             continue
         what = f"{call.written} has no ReadHeaderTimeout: a client that never ends its request is waited for"
         yield Hit(call.callee, what, LIKELY, mild)
+
+
+_OPERATORS = re.compile(r"pprof|profil|debug|playground", re.IGNORECASE)
+
+
+def _is_for_operators(call: Call, facts: Facts) -> bool:
+    """Return whether a server of Go is for those who run the program, by its function or handlers."""
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    if _OPERATORS.search(scope.short_name):
+        return True
+    handler = call.argument("Handler")
+    name = "" if handler is None else handler.value.text
+    made = [each.span.start for each in facts.assignments_to(name, call) if each.span.end <= call.span.start]
+    return any(
+        each.receiver_written == name and _OPERATORS.search(facts.text(each.span))
+        for each in facts.within(facts.calls, Span(max(made, default=call.span.start), call.span.start))
+    )
 
 
 def _connecting(facts: Facts) -> Iterator[Call]:
@@ -116,7 +190,7 @@ def _connecting(facts: Facts) -> Iterator[Call]:
         yield from (
             call
             for call in facts.calls_named("tokio.net.TcpStream.connect", "tokio_tungstenite.connect_async")
-            if call.is_awaited
+            if call.is_awaited and not _has_endpoint_limit(call, facts)
         )
         for call in facts.calls_named("std.net.TcpStream.connect"):
             if not any(each.method in _RUST_LIMITS for each in facts.calls):
@@ -128,6 +202,15 @@ def _connecting(facts: Facts) -> Iterator[Call]:
         yield from _of_sockets(facts)
     if facts.language in JAVASCRIPT:
         yield from _node(facts)
+
+
+def _has_endpoint_limit(call: Call, facts: Facts) -> bool:
+    """Return whether the endpoint around a connector of tonic limits how long connecting may take (Rust)."""
+    return any(
+        each.method == "connect_timeout"
+        for scope in facts.functions_around(call)
+        for each in facts.within(facts.calls, scope.body)
+    )
 
 
 def _node(facts: Facts) -> Iterator[Call]:

@@ -1,16 +1,25 @@
-"""Finds child processes that are awaited without a timeout."""
+"""Finds child processes that are awaited without a timeout.
+
+Evidence that it matters: a request or a message waits for the program, the program is known to hang on bad
+input, locks or servers, or a limit is there that does not end it. Programs that a command, a build or a job
+runs may take as long as they need: `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.cancellation_limits import is_limited
+from faultkit.code.rules.vocabulary.command_lines import is_command_line, is_without_option
 from faultkit.code.rules.vocabulary.late_limits import late_limits
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.repetition import frequency_of
+from faultkit.code.rules.vocabulary.short_lives import repeated_around
 from faultkit.code.rules.vocabulary.surviving_programs import surviving_programs
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
@@ -25,27 +34,51 @@ _QUICK = re.compile(
     re.IGNORECASE,
 )
 """Programs that only report something of this machine, and end by themselves."""
-_COMMANDS = (
-    "argparse", "optparse", "click", "typer", "docopt", "fire", "commander", "yargs", "oclif", "inquirer",
-    "github.com/spf13/cobra", "github.com/urfave/cli", "github.com/alecthomas/kingpin", "setuptools",
-)  # fmt: skip
-"""Libraries of command lines: their user sees that a program hangs, and ends it."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call, hit in _waits(facts):
         if _is_killed(call, facts):
             continue
-        if facts.route_of(call) is None and (facts.imports_any(*_COMMANDS) or _is_quick(call, facts)):
+        if facts.route_of(call) is None and (is_command_line(facts) or _is_quick(call, facts)):
             continue
         # A command's user sees that a program hangs, and ends it.
         if facts.language == "csharp" and b"Console." in facts.syntax.source:
             continue
-        yield hit
+        if _waited_before(call, facts) or is_without_option(call, facts):
+            continue
+        yield hit if _is_served(call, facts) else replace(hit, confidence=POSSIBLE)
     for _, span, what in late_limits(facts):
         yield Hit(span, what, LIKELY)
     for call, what in surviving_programs(facts):
         yield Hit(call.span, what, LIKELY)
+
+
+def _is_served(call: Call, facts: Facts) -> bool:
+    """Return whether a request or a message waits for the program, or another machine runs it."""
+    return (
+        frequency_of(call, facts) in ("request", "message")
+        or repeated_around(call, facts) is not None
+        or call.name.startswith(_REMOTE)
+        or _LONG.search(facts.text_with_values(call if call.origin is None else call.origin)) is not None
+    )
+
+
+_LONG = re.compile(
+    r"\b(ffmpeg|ffprobe|pg_dump|pg_restore|mysqldump|mongodump|soffice|libreoffice|wkhtmltopdf|pandoc|tesseract"
+    r"|pdfto\w+|ghostscript|imagemagick|exiftool|clamscan|yt-dlp|chromium|google-chrome|unrar|7z|rsync)\b"
+    r"|[\"'](?:convert|magick|gs)[\"']"
+)
+"""Programs that read what others have made, or wait for a server or a lock: any input may hold them up."""
+_REMOTE = ("asyncssh.", "fabric.", "golang.org/x/crypto/ssh")
+
+
+def _waited_before(call: Call, facts: Facts) -> bool:
+    """Return whether the same process was waited for with a limit, and this flushes its output (C#)."""
+    return call.method == "WaitForExit" and any(
+        each.arguments and each.receiver_written == call.receiver_written and each.span.end <= call.span.start
+        for each in facts.own(facts.calls_of_method("WaitForExit"), facts.function_of(call))
+    )
 
 
 def _is_killed(call: Call, facts: Facts) -> bool:

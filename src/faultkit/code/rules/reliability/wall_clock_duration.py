@@ -1,4 +1,8 @@
-"""Finds durations and deadlines measured with the wall clock, which can jump."""
+"""Finds durations and deadlines measured with the wall clock, which can jump.
+
+Evidence that it matters: the duration or deadline ends a wait or decides what is done next. What only gates
+repeated work (`if now - last > 5: last = now`), or is kept, returned or reported, is `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,12 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
-    CERTAIN,
     CSHARP,
     JAVA,
     JAVASCRIPT,
     KOTLIN,
     LIKELY,
+    POSSIBLE,
     PYTHON,
     RUST,
     Hit,
@@ -63,7 +67,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for target in each.targets
         }
     better = _BETTER.get(facts.language, "performance.now()")
-    sure = CERTAIN if facts.language == "python" else LIKELY
     mild: Severity | None = None if facts.language == "python" else "low"
     if facts.language == "rust":
         yield from _elapsed(facts)
@@ -74,7 +77,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_deadline(step, clocks, facts) and facts.language not in JAVASCRIPT:
             shown = one_line(facts.text(step.span))[:60]
-            yield Hit(step.span, f"{shown} is a deadline by the wall clock; use {better}", LIKELY, mild)
+            sure = LIKELY if _ends_wait(step, facts) else POSSIBLE
+            yield Hit(step.span, f"{shown} is a deadline by the wall clock; use {better}", sure, mild)
         if step.word != "-":
             continue
         left, right = step.sides
@@ -83,7 +87,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for call in clocks
             if left.span.start <= call.span.start < left.span.end and _alone(call, left.text)
         ]
-        if (reads or _plain(left.text) in names) and _plain(right.text) in names:
+        if (reads or _is_reading(left.text, step, names, facts)) and _is_reading(
+            right.text, step, names, facts
+        ):
             if (
                 _is_only_shown(step, facts)
                 or _is_of_days(step, facts)
@@ -91,7 +97,89 @@ def _check(facts: Facts) -> Iterator[Hit]:
             ):
                 continue
             shown = one_line(facts.text(step.span))[:60]
+            sure = LIKELY if _decides(step, facts) else POSSIBLE
             yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
+
+
+def _is_reading(text: str, step: Step, names: set[str], facts: Facts) -> bool:
+    """Return whether a name holds what the clock said: a field anywhere, a variable in the same function.
+
+    A parameter holds what the caller has, such as the time at which something is due."""
+    if _plain(text) not in names:
+        return False
+    if not text.isidentifier():
+        return True
+    around = [*facts.functions_around(step)]
+    if any(each.name == text for scope in around for each in scope.parameters):
+        return False
+    given = [
+        each.value.text
+        for each in facts.assignments_to(text, step)
+        if each.scope is not None and each.value is not None
+    ]
+    clocks = _CLOCKS.get(facts.language, _NODE)
+    last = {name.rpartition(".")[2] for name in clocks}
+    return not given or any(
+        value in names or _plain(value) in names or any(f"{name}(" in value for name in last)
+        for value in given
+    )
+
+
+def _ends_wait(place: Placed, facts: Facts) -> bool:
+    """Return whether a place is the condition of a loop, or stands in a loop: `while clock() < end`."""
+    return bool(facts.loops_around(place)) or any(is_within(place.span, each.head) for each in facts.loops)
+
+
+def _decides(step: Step, facts: Facts) -> bool:
+    """Return whether a duration is compared with a limit, and not only to repeat some work now and then.
+
+    Outside of Python, it must end a wait in a loop.
+    """
+    scope = facts.function_of(step)
+    if scope is None:
+        return False
+    named = {
+        name
+        for each in facts.own(facts.assignments, scope)
+        if is_within(step.span, each.span) and each.operator != "+="
+        for name in each.targets
+    }
+    compared = [
+        each
+        for each in facts.own(facts.steps, scope)
+        if each.kind == "binary"
+        and each.word in _COMPARES
+        and (is_within(step.span, each.span) or any(side.text in named for side in each.sides))
+    ]
+    decides = [each for each in compared if not _is_gate(each, step, facts)]
+    if facts.language != "python":
+        return any(_ends_wait(each, facts) for each in decides)
+    return bool(decides)
+
+
+_COMPARES = ("<", "<=", ">", ">=")
+
+
+def _is_gate(compared: Step, step: Step, facts: Facts) -> bool:
+    """Return whether the comparison only repeats work after a pause: its branch sets the start anew, or it
+    guards against a clock that was set back."""
+    if any(side.text == "0" for side in compared.sides) or "abs(" in facts.text(compared.span).lower():
+        return True
+    start = step.sides[1].text
+    branch = next((each for each in facts.steps_of("branch") if is_within(compared.span, each.span)), None)
+    if branch is None:
+        return False
+    later = facts.within(facts.assignments, branch.span)
+    calls = [each for each in facts.within(facts.calls, branch.span) if not each.is_argument]
+    return any(start in each.targets for each in later) or (
+        bool(calls) and all(is_logging(each) for each in calls) and not _leaves(branch, facts)
+    )
+
+
+def _leaves(branch: Step, facts: Facts) -> bool:
+    return any(
+        one.kind in ("return", "raise", "break", "continue") for one in facts.within(facts.steps, branch.span)
+    )
 
 
 def _is_of_days(step: Step, facts: Facts) -> bool:
@@ -103,7 +191,7 @@ def _is_of_days(step: Step, facts: Facts) -> bool:
 def _is_age(step: Step, facts: Facts) -> bool:
     """Return whether it is compared at once with a limit: a jump of the clock costs one round."""
     return any(
-        each.word in ("<", "<=", ">", ">=") and any(side.span == step.span for side in each.sides)
+        each.word in _COMPARES and any(side.span == step.span for side in each.sides)
         for each in facts.steps_of("binary")
     )
 
@@ -139,10 +227,7 @@ def _decides_log(place: Placed, facts: Facts) -> bool:
             counts = ("+=", "++")
             return not any(
                 is_within(each.span, step.span) and each.operator not in counts for each in facts.assignments
-            ) and not any(
-                one.kind in ("return", "raise", "break", "continue")
-                for one in facts.within(facts.steps, step.span)
-            )
+            ) and not _leaves(step, facts)
     return False
 
 
@@ -173,7 +258,7 @@ def _subtracted(facts: Facts) -> Iterator[Hit]:
             if scope is not None
         ):
             what = f"{facts.text(step.span)} is a duration by the wall clock; use Stopwatch"
-            yield Hit(step.span, what, LIKELY, "low")
+            yield Hit(step.span, what, LIKELY if _decides(step, facts) else POSSIBLE, "low")
 
 
 def _elapsed(facts: Facts) -> Iterator[Hit]:
@@ -184,14 +269,13 @@ def _elapsed(facts: Facts) -> Iterator[Hit]:
         other = call.argument(place=0)
         starts = {name for each in facts.calls_named("std.time.SystemTime.now") for name in each.assigned}
         if call.method == "elapsed" or (other is not None and other.value.text.lstrip("&") in starts):
-            yield Hit(
-                call.span, f"{call.written}() is a duration by the wall clock; use Instant::now()", LIKELY
-            )
+            what = f"{call.written}() is a duration by the wall clock; use Instant::now()"
+            yield Hit(call.span, what, LIKELY if facts.loops_around(call) else POSSIBLE)
 
 
 def _is_deadline(step: Step, clocks: tuple[Call, ...], facts: Facts) -> bool:
     """Return whether it is `clock() < end` with `end = clock() + 5` in the same function."""
-    if step.word not in ("<", "<=", ">", ">="):
+    if step.word not in _COMPARES:
         return False
     reads = [call for call in clocks if any(side.text == facts.text(call.span) for side in step.sides)]
     ends = {side.text for side in step.sides if side.shape == "name" and "." not in side.text}

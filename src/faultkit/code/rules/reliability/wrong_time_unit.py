@@ -90,10 +90,22 @@ def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Itera
     if facts.language == "kotlin" and name in ("seconds", "minutes", "milliseconds"):
         return  # `5.seconds` is a Duration, which carries its unit.
     for other, pattern in _NAMED.items():
-        if other != unit and pattern.search(name):
+        if other != unit and pattern.search(name) and not _has_unit(name, facts):
             yield Hit(
                 call.span, f"{call.written}() takes {unit}, and {given.value.text} holds {other}", LIKELY
             )
+
+
+def _has_unit(name: str, facts: Facts) -> bool:
+    """Return whether this text declares it with a type that has its unit: `RefreshSeconds time.Duration`."""
+    word = re.escape(name)
+    return (
+        re.search(
+            rf"\b{word}\s*:?\s*[\w.*?]*(?:Duration|TimeSpan)\b|\b(?:Duration|TimeSpan|timedelta)\??\s+{word}\b",
+            facts.whole_text,
+        )
+        is not None
+    )
 
 
 def _option(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
@@ -152,7 +164,7 @@ def _duration(call: Call, facts: Facts) -> Iterator[Hit]:
     if given is None or given.value.shape != "name":
         return
     name = given.value.text.rpartition(".")[2]
-    if not any(pattern.search(name) for pattern in _NAMED.values()):
+    if not any(pattern.search(name) for pattern in _NAMED.values()) or _has_unit(name, facts):
         return
     source = facts.syntax.source
     before, after = (

@@ -13,6 +13,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.cancellation_limits import is_limited
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CONFIGURED = re.compile(
     r"requestFactory|RequestFactory|clientConnector|ClientConnector|setDefaultRequestConfig|customizers?\b|\.apply\("
@@ -69,7 +70,7 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         r"HttpClient|Rest(Client|Sharp)|ommandTimeout", facts.whole_text
     ):
         # Each request has a limit of its own where a token is cancelled after a time.
-        if b"CancelAfter(" not in facts.syntax.source:
+        if _LIMITED_EACH.search(facts.syntax.source) is None:
             yield from _switched_off(facts)
         yield from _after_headers(facts)
     if facts.syntax.language.family == "javascript":
@@ -86,6 +87,10 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         yield from find(facts)
 
 
+_LIMITED_EACH = TextPattern(
+    rb"CancelAfter\(|\bWithTimeout\w*\(|\.WaitAsync\(|TimeoutStrategy|AddTimeout\(|TimeoutAsync|CancellationTokenSource\(\s*[\w.]"
+)
+"""C#: what limits each request apart from its client."""
 _MAIL_SESSIONS = (
     "jakarta.mail.Session.getInstance", "jakarta.mail.Session.getDefaultInstance",
     "javax.mail.Session.getInstance", "javax.mail.Session.getDefaultInstance",
