@@ -1,4 +1,9 @@
-"""Finds clients of HTTP and gRPC that are created for one request, so that connections are not reused."""
+"""Finds clients of HTTP and gRPC that are created for one request, so that connections are not reused.
+
+Evidence that it matters: each request, message or item of some data makes one, or a function with arguments
+makes it, sends with it and drops it. Requests of Python without a session outside of loops, and clients that
+Python code makes for jobs, are `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary import client_names
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.client_factories import (
     is_for_many,
@@ -16,58 +22,16 @@ from faultkit.code.rules.vocabulary.client_factories import (
     read_of_property,
     stored_factory_calls,
 )
+from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
 from faultkit.code.rules.vocabulary.grpc_clients import WORDS as GRPC_WORDS
 from faultkit.code.rules.vocabulary.grpc_clients import is_grpc_client
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
-from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.one_use import is_ended_here, is_for_one_use
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
 
-_PYTHON = frozenset(
-    (
-        "httpx.AsyncClient", "httpx.Client", "aiohttp.ClientSession", "requests.Session",
-        "requests.session", "urllib3.PoolManager", "boto3.client", "boto3.resource", "boto3.Session",
-        "openai.OpenAI", "openai.AsyncOpenAI", "anthropic.Anthropic", "anthropic.AsyncAnthropic",
-        "zeep.Client", "zeep.AsyncClient", "suds.client.Client", "google.cloud.storage.Client",
-        "google.cloud.pubsub_v1.PublisherClient", "google.cloud.bigquery.Client",
-        "google.cloud.firestore.Client", "azure.storage.blob.BlobServiceClient",
-        "azure.storage.blob.BlobServiceClient.from_connection_string",
-        "azure.keyvault.secrets.SecretClient", "niquests.Session", "curl_cffi.requests.Session",
-        "botocore.session.get_session", "aioboto3.Session", "twilio.rest.Client", "minio.Minio",
-        "slack_sdk.WebClient", "opensearchpy.OpenSearch", "weaviate.connect_to_local",
-    )
-)  # fmt: skip
-_SESSIONS = ("httpx.", "aiohttp.", "requests.", "urllib3.", "niquests.", "curl_cffi.")
-"""Clients that only have connections; others also load what they know of a service."""
-_FUNCTIONS = NamePattern(r"^(httpx|requests)\.(get|post|put|patch|delete|head|options|request|stream)$")
-_JAVASCRIPT = frozenset(
-    ("axios.create", "http.Agent", "https.Agent", "undici.Agent", "undici.Pool", "got.extend")
-)
-_AWS = NamePattern(
-    r"^(@aws-sdk/(client|lib)-[\w-]+\.\w+(Client|Document\.from)|aws-sdk\.\w+|nodemailer\.createTransport|openai"
-    r"|openai\.(Azure)?OpenAI|@anthropic-ai/sdk(\.Anthropic)?|stripe(\.Stripe)?|twilio|soap\.createClient(Async)?"
-    r"|strong-soap\.soap\.createClient|@google-cloud/[\w-]+\.[A-Z]\w+|@azure/[\w-]+\.\w+Client(\.fromConnectionString)?"
-    r"|@elastic/elasticsearch\.Client|@opensearch-project/opensearch\.Client|ssh2(-sftp-client)?|ssh2\.Client"
-    r"|@sendgrid/client\.Client|@slack/web-api\.WebClient|algoliasearch|minio\.Client|ldapjs\.createClient)$"
-)
-_JAVA = NamePattern(
-    r"(^|\.)(java\.net\.http\.HttpClient\.newHttpClient|RestTemplate|OkHttpClient|HttpClients\.(createDefault|custom)"
-    r"|HttpClientBuilder\.create|WebClient\.(create|builder)|CloseableHttpClient)$|"
-    r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$|"
-    r"RestTemplateBuilder\b.*\.build$|(^|\.)RestClient\.create$|Retrofit\.Builder\b.*\.build$|ClientBuilder\.newClient$|"
-    r"software\.amazon\.awssdk\.services\.[\w.]+Client(\.create|\.builder\(\).*\.build)$"
-)
-_RUST = NamePattern(r"^reqwest\.(blocking\.)?Client(\.new|\.default|\.builder\(\).*\.build)$")
-_KOTLIN = NamePattern(
-    r"^(okhttp3\.OkHttpClient(\.Builder\b.*\.build)?|io\.ktor\.client\.HttpClient"
-    r"|software\.amazon\.awssdk\.services\.[\w.]+Client(\.create|\.builder\(\).*\.build)"
-    r"|aws\.sdk\.kotlin\.services\.[\w.]+Client(\.fromEnvironment)?)$"
-)
-_CSHARP = ("HttpClient", "RestClient", "WebClient")
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
-_GO = ("net/http.Client", "net/http.Transport")
 _OPTIONS_ONLY = frozenset(("axios.create", "got.extend"))
 """They hold options; the connections are those of the agent, and without one those of the global agent."""
 _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
@@ -80,6 +44,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         is_grpc = is_grpc_client(call, facts)
         is_client = is_grpc or _is_client(call, facts)
+        if is_client and b"WebAssemblyHostBuilder" in facts.syntax.source:
+            continue  # In a browser, a scope lasts as long as the program.
         if is_client and (by := request_scope_of(call, facts)):
             yield Hit(call.span, f"{call.written}() connects anew: {by}", LIKELY)
             continue
@@ -92,7 +58,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = f"{use.written}() makes a new client, by {call.written}(), for each call{by}"
             # A change of Python code begins where the client is made; there is none of one with arguments.
             is_plain = facts.language == "python" and not _takes_arguments(call, facts)
-            yield Hit(call.span if is_plain else use.span, what, LIKELY)
+            is_seldom = facts.language == "python" and not frequency_of(use, facts)
+            sure = POSSIBLE if is_seldom or _keeps_nothing(call) else LIKELY
+            yield Hit(call.span if is_plain else use.span, what, sure)
             continue
         if facts.language == "python":
             yield from _python(call, facts)
@@ -102,23 +70,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif facts.language == "go":
             yield from _go(call, facts)
         elif facts.language == "rust":
-            if _RUST.match(call.name) and _is_for_one(call, facts):
+            if client_names.RUST.match(call.name) and _is_for_one(call, facts):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif facts.language == "csharp":
-            if call.constructs and call.name in _CSHARP and _is_for_one(call, facts):
+            if call.constructs and call.name in client_names.CSHARP and _is_for_one(call, facts):
                 what = f"new {call.written}() for one use leaves its sockets behind for minutes"
                 yield Hit(call.span, what, LIKELY, "high" if frequency_of(call, facts) == "request" else None)
         elif facts.language == "kotlin":
-            if _KOTLIN.match(call.name) and (_is_for_one(call, facts) or _is_closed_here(call, facts)):
+            if client_names.KOTLIN.match(call.name) and (
+                _is_for_one(call, facts) or _is_closed_here(call, facts)
+            ):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif facts.language == "java":
-            if _JAVA.search(call.name) and _is_short_lived(call, facts):
+            if client_names.JAVA.search(call.name) and _is_short_lived(call, facts):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
-        elif (call.name in _JAVASCRIPT or _AWS.match(call.name) or is_grpc) and (
+        elif (_is_of_scripts(call) or is_grpc) and (
             _is_for_request(call, facts)
             or ((frequency_of(call, facts) or _is_used_here(call, facts)) and _is_short_lived(call, facts))
         ):
-            yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
+            what = f"{call.written}() makes a new client, with new connections, each time"
+            yield Hit(call.span, what, POSSIBLE if _keeps_nothing(call) else LIKELY)
 
 
 _DERIVED = re.compile(r"OkHttpClient\b.*\.newBuilder\(\)")
@@ -131,20 +102,34 @@ def _is_client(call: Call, facts: Facts) -> bool:
     if is_grpc_client(call, facts):
         return True
     if facts.language == "python":
-        return call.name in _PYTHON
+        return call.name in client_names.PYTHON
     if facts.language == "go":
-        return call.name in _GO and _owns_transport(call, facts)
+        return call.name in client_names.GO and _owns_transport(call, facts)
     if facts.language == "csharp":
-        return call.constructs and call.name in _CSHARP
+        return call.constructs and call.name in client_names.CSHARP
     if facts.language == "java" and call.method in ("create", "custom", "builder"):
         return False  # What it returns makes the client later.
-    by_language = {"rust": _RUST.match, "kotlin": _KOTLIN.match, "java": _JAVA.search}
+    by_language = {
+        "rust": client_names.RUST.match,
+        "kotlin": client_names.KOTLIN.match,
+        "java": client_names.JAVA.search,
+    }
     find = by_language.get(facts.language)
     if find is not None:
         return find(call.name) is not None
     if call.name in _OPTIONS_ONLY:
         return any(_is_made_here(each, call, facts) for each in _AGENTS)
-    return call.name in _JAVASCRIPT or _AWS.match(call.name) is not None
+    return _is_of_scripts(call)
+
+
+def _keeps_nothing(call: Call) -> bool:
+    """Return whether the client opens a connection for each use anyway."""
+    return call.name == client_names.MAIL and not call.has("pool")
+
+
+def _is_of_scripts(call: Call) -> bool:
+    """Return whether it makes one of the clients of JavaScript."""
+    return call.name in client_names.JAVASCRIPT or client_names.AWS.match(call.name) is not None
 
 
 def _takes_arguments(call: Call, facts: Facts) -> bool:
@@ -289,19 +274,23 @@ def _is_result(call: Call, scope: Scope, facts: Facts) -> bool:
 
 def _python(call: Call, facts: Facts) -> Iterator[Hit]:
     is_client = _is_client(call, facts)
-    frequency = frequency_of(call, facts) if is_client or _FUNCTIONS.match(call.name) else None
-    if _FUNCTIONS.match(call.name):
+    frequency = frequency_of(call, facts) if is_client or client_names.FUNCTIONS.match(call.name) else None
+    if client_names.FUNCTIONS.match(call.name):
         loops = facts.loops_around(call)
         few = frequency == "item" and loops and not any(is_over_data(loop, facts) for loop in loops)
         # A message is worked on for longer than a connection takes to open.
         if frequency and frequency != "message" and not few and not _goes_anywhere(call, facts):
             what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
-            yield Hit(call.span, what, LIKELY)
+            # One more connection in a request, or in a function of a loop, costs little beside the answer.
+            yield Hit(call.span, what, LIKELY if frequency == "item" and loops else POSSIBLE)
     elif is_client and _is_short_lived(call, facts):
         if frequency:
             what = f"{call.written}() is made anew for every {frequency}, and its connections with it"
-            yield Hit(call.span, what, LIKELY)
-        elif not call.name.startswith(_SESSIONS) and _is_used_here(call, facts):
+            few = frequency == "item" and not any(
+                is_over_data(each, facts) for each in facts.loops_around(call)
+            )
+            yield Hit(call.span, what, POSSIBLE if few else LIKELY)
+        elif not call.name.startswith(client_names.SESSIONS) and _is_used_here(call, facts):
             what = f"{call.written}() reads its models and credentials and connects anew in each call"
             yield Hit(call.span, what, POSSIBLE)
         elif _serves_one(call, facts):
@@ -314,10 +303,17 @@ def _goes_anywhere(call: Call, facts: Facts) -> bool:
     return url is not None and any(url.value.text in loop.targets for loop in facts.loops_around(call))
 
 
+_FACTORY = re.compile(r"(?:[cC]reate|[nN]ew|[mM]ake|[bB]uild|[sS]etup|[iI]nit|[cC]onfigure)(?![a-z])")
+"""Names of functions whose callers keep what is made."""
+
+
 def _go(call: Call, facts: Facts) -> Iterator[Hit]:
-    if call.name not in _GO or not _is_short_lived(call, facts):
+    if call.name not in client_names.GO or not _is_short_lived(call, facts) or is_command_line(facts):
         return
-    if any(call is not each and each.name in _GO for each in facts.calls_around(call)):
+    scope = facts.named_function_of(call)
+    if scope is not None and _FACTORY.match(scope.short_name):
+        return
+    if any(call is not each and each.name in client_names.GO for each in facts.calls_around(call)):
         return
     if _owns_transport(call, facts) and (frequency_of(call, facts) or _sends(call, facts)):
         yield Hit(call.span, f"{call.written}{{}} with a transport of its own shares no connections", LIKELY)

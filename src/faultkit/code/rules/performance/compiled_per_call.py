@@ -1,4 +1,8 @@
-"""Finds patterns and templates that are compiled again in every call."""
+"""Finds patterns and templates that are compiled again in every call.
+
+Evidence that it matters: a loop over data makes it anew in each round; or what is made for each request or
+message takes long by its nature, such as a model or a browser. The rest costs little: `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +43,11 @@ _TEMPLATES = frozenset(
     )
 )  # fmt: skip
 
+_SLOW = re.compile(
+    r"^(joblib|torch|spacy|transformers|tensorflow|keras|onnxruntime|sentence_transformers|puppeteer|playwright)\."
+    r"|\.Tera\.new$|\.Parse(Files|Glob)$|JWKClient$|^jwks-rsa|RemoteJWKSet$|JAXBContext|ValidatorFactory$|MapperConfiguration$"
+)
+"""What takes many milliseconds to make."""
 _FORMATS = re.compile(r"^Intl\.|Format$|Formatter\.ofPattern$")
 _CODECS = frozenset(("ObjectMapper", "jacksonObjectMapper", "Gson", "JsonSerializerOptions"))
 _CODES = re.compile(r"(read|write|to|from|convert|Serialize|Deserialize)\w*$", re.IGNORECASE)
@@ -71,7 +80,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and not any("." in name for name in call.assigned)
             and (_is_repeated(call, facts) or _is_codec_of_a_call(call, facts))
         ):
-            yield Hit(call.span, f"{call.written}() is made anew each time", LIKELY)
+            sure = LIKELY if _is_costly(call, facts) else POSSIBLE
+            yield Hit(call.span, f"{call.written}() is made anew each time", sure)
+
+
+def _is_costly(call: Call, facts: Facts) -> bool:
+    """Return whether it runs for each item of some data, or takes long by its nature."""
+    if _SLOW.search(call.name) is not None:
+        return True
+    scope = facts.named_function_of(call)
+    places = [call, *(() if scope is None or runs_once(scope) else facts.callers_of(scope))]
+    loops = [loop for place in places for loop in facts.loops_around(place)]
+    return any(is_over_data(loop, facts) or _RECEIVES.search(facts.text(loop.head)) for loop in loops)
+
+
+_RECEIVES = re.compile(r"\.(recv|next|readLine|Scan|poll|take|receive)\(")
 
 
 def _is_repeated(call: Call, facts: Facts) -> bool:
@@ -122,7 +145,8 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE, mild)
     elif facts.language in ("go", "java", "rust", "csharp", "kotlin"):
         if loops or frequency_of(call, facts) or _is_in_iterator(call, facts):
-            yield Hit(call.span, what, LIKELY)
+            is_costly = _is_costly(call, facts) or _is_in_iterator(call, facts)
+            yield Hit(call.span, what, LIKELY if is_costly else POSSIBLE)
         elif (
             _OF_SETTINGS.search(scope.short_name) is None
             and _is_of_a_value(scope, facts)
@@ -131,7 +155,7 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
         ):
             yield Hit(call.span, what, POSSIBLE)
     elif loops:
-        yield Hit(call.span, what, LIKELY)
+        yield Hit(call.span, what, LIKELY if _is_costly(call, facts) else POSSIBLE)
 
 
 _ITERATES = frozenset(

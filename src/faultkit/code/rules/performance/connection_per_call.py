@@ -106,7 +106,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{call.written}() connects anew each time", LIKELY)
             elif often := frequency_of_client(call, facts):
                 what = f"{call.written}() is made, used and closed for every {often}"
-                yield Hit(call.span, what, LIKELY)
+                yield Hit(call.span, what, POSSIBLE if often == "call" else LIKELY)
             continue
         scope = facts.named_function_of(call) or facts.function_of(call)
         if scope is None:
@@ -181,6 +181,9 @@ def _is_ended(call: Call, facts: Facts) -> bool:
     return any(each.method in ENDS for each in used)
 
 
+_STOPS = re.compile(r"_*(?:cancel|kill|abort|stop)", re.IGNORECASE)
+
+
 def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield a connection that a function returns, if its callers make and drop one for each request."""
     text = facts.text(call.span)
@@ -202,6 +205,8 @@ def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
     for caller in facts.callers_of(scope):
         if caller.is_returned or any("." in name or "[" in name for name in caller.assigned):
             continue
+        if (by := facts.named_function_of(caller)) is not None and _STOPS.match(by.short_name):
+            continue  # To stop a query takes another connection.
         if (frequency := frequency_of(caller, facts)) in ("request", "message"):
             what = f"{caller.written}() connects anew, by {call.written}(), for every {frequency}"
             yield Hit(caller.span, what, LIKELY)

@@ -1,4 +1,8 @@
-"""Finds thread pools and event loops that are created for one call."""
+"""Finds thread pools and event loops that are created for one call.
+
+Evidence that it matters: it is started for each request, by the handler or by what it calls. A pool for a few
+items, or in a function whose decorator may run it elsewhere, is `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if frequency == "item" and not facts.loops_around(call) and _has_many_tasks(call, facts):
             continue  # Of a batch.
         if frequency is not None:
-            yield Hit(call.span, f"{call.written}() is started and ended again for every {frequency}", LIKELY)
+            scope = facts.named_function_of(call)
+            is_moved = scope is not None and scope.route is None and scope.decorators
+            sure = LIKELY if frequency == "request" and not is_moved else POSSIBLE
+            yield Hit(call.span, f"{call.written}() is started and ended again for every {frequency}", sure)
         elif facts.language in JAVA and _is_for_one_call(call, facts):
             yield Hit(call.span, f"{call.written}() is started and ended again in each call", POSSIBLE)
 

@@ -1,4 +1,8 @@
-"""Finds regular expressions on which a backtracking engine can take exponential time."""
+"""Finds regular expressions on which a backtracking engine can take exponential time.
+
+Evidence that it matters: the text with the expression also uses it. What a constant only hands to other files
+may never meet a text from outside: `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
 from faultkit.code.rules.vocabulary.constant_texts import constant_named, constant_text, pieces_of
 from faultkit.code.rules.vocabulary.failures import handler_around
@@ -52,7 +56,19 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if word:
             what = f"repetitions of {word!r} in the text make this expression exponentially slow"
             place = _piece(each, language, facts) or each.span
-            yield Hit(place, what, LIKELY, "high" if handler_around(each, facts) else None)
+            sure = POSSIBLE if _is_only_exported(each, facts) else LIKELY
+            yield Hit(place, what, sure, "high" if handler_around(each, facts) else None)
+
+
+def _is_only_exported(expression: _Expression, facts: Facts) -> bool:
+    """Return whether a constant of JavaScript holds it that this text uses nowhere else."""
+    if facts.language not in JAVASCRIPT or facts.function_of(expression) is not None:
+        return False
+    held = [
+        each for each in facts.assignments if each.scope is None and is_within(expression.span, each.span)
+    ]
+    names = {name for each in held for name in each.targets if name.isidentifier()}
+    return bool(names) and all(len(re.findall(rf"\b{name}\b", facts.whole_text)) == 1 for name in names)
 
 
 def _piece(expression: _Expression, language: str, facts: Facts) -> Span | None:

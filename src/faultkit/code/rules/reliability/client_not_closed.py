@@ -1,11 +1,15 @@
-"""Finds clients with a connection pool that a function creates and never closes."""
+"""Finds clients with a connection pool that a function creates and never closes.
+
+Evidence that it matters: the function that makes it is called again and again. A session of requests closes
+its connections when it is collected, and is `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
 _CLIENTS = (
@@ -27,7 +31,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if facts.function_of(call) is None or is_closed_or_passed_on(call, facts):
             continue
         mild: Severity | None = "low" if call.name.startswith("requests") else None
-        yield Hit(call.span, f"{call.written}() is made here and never closed", LIKELY, mild)
+        sure = POSSIBLE if mild or _is_left_running(call, facts) else LIKELY
+        yield Hit(call.span, f"{call.written}() is made here and never closed", sure, mild)
+
+
+def _is_left_running(call: Call, facts: Facts) -> bool:
+    """Return whether the function goes on until the process ends: it has an endless loop after the call."""
+    scope = facts.function_of(call)
+    return scope is not None and any(
+        loop.kind in ("endless", "while") and loop.span.start > call.span.start
+        for loop in facts.own(facts.loops, scope)
+    )
 
 
 RULE = Rule(

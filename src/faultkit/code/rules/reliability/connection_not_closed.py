@@ -1,12 +1,28 @@
-"""Finds connections, result rows and sockets that are opened and not closed."""
+"""Finds connections, result rows and sockets that are opened and not closed.
+
+Evidence that it matters: a request, a message or an item opens another one each time. What a function opens
+that may run once is `POSSIBLE`, and what a member of the object holds is not reported.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.repetition import runs_once
+from faultkit.code.rules.rule import (
+    CSHARP,
+    GO,
+    JAVA,
+    JAVASCRIPT,
+    KOTLIN,
+    LIKELY,
+    POSSIBLE,
+    PYTHON,
+    Hit,
+    Rule,
+    Severity,
+)
+from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
 _OPENS = (
@@ -63,17 +79,31 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue  # The connection belongs to another session.
         # CPython closes a local connection of SQLite when its function returns.
         severity: Severity | None = "low" if call.name == "sqlite3.connect" else None
-        yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY, severity)
+        yield Hit(call.span, f"what {call.written}() opens is not closed", _sure(call, facts), severity)
     for call in _connected(facts):
-        yield Hit(call.span, f"what {call.written}() makes is connected here and never closed", LIKELY)
+        if call.written and not _is_member(call, facts):
+            what = f"what {call.written}() makes is connected here and never closed"
+            yield Hit(call.span, what, _sure(call, facts))
     if facts.language == "csharp":
         for call in facts.calls_of_method("ExecuteReader", "ExecuteReaderAsync"):
             if call.assigned and not is_closed_or_passed_on(call, facts):
-                yield Hit(call.span, f"the reader of {call.written}() is never closed", LIKELY)
+                # Some drivers close a reader with its command.
+                is_of_managed = call.origin is not None and call.origin.is_managed
+                sure = POSSIBLE if is_of_managed else _sure(call, facts)
+                yield Hit(call.span, f"the reader of {call.written}() is never closed", sure)
     if facts.language == "go" and facts.imports_any("database/sql"):
         for call in facts.calls_of_method(*_ROWS):
             if call.assigned and not is_closed_or_passed_on(call, facts):
                 yield Hit(call.span, f"the rows of {call.written}() are never closed", LIKELY)
+
+
+def _sure(call: Call, facts: Facts) -> float:
+    return POSSIBLE if frequency_of(call, facts) is None else LIKELY
+
+
+def _is_member(call: Call, facts: Facts) -> bool:
+    """Return whether a property or field of the object holds it, by the names that C# gives them."""
+    return facts.language == "csharp" and any(name[:1].isupper() or name[:1] == "_" for name in call.assigned)
 
 
 def _is_of_dapper(call: Call, facts: Facts) -> bool:

@@ -25,6 +25,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _is_chosen(hit: Hit, facts: Facts) -> bool:
     """Return whether a setting decides, or the function exists for it by its name."""
+    if facts.language == "go" and _is_verified_otherwise(hit, facts):
+        return True
     around = (facts.function_at(hit.span), *facts.functions_around(hit))
     if any(scope is not None and _MEANT.search(f"{scope.owner} {scope.short_name}") for scope in around):
         return True
@@ -37,6 +39,18 @@ def _is_chosen(hit: Hit, facts: Facts) -> bool:
     return any(
         is_within(hit.span, step.span) and _CHOSEN.search(step.text) for step in facts.steps_of("branch")
     )
+
+
+_VERIFIES = ("VerifyPeerCertificate", "VerifyConnection")
+_OWN_CHECK = re.compile(r"VerifyPeer|VerifyConn|SANs?$|Fingerprint|Pin")
+
+
+def _is_verified_otherwise(hit: Hit, facts: Facts) -> bool:
+    """Return whether the settings beside `InsecureSkipVerify` check the peer in another way (Go)."""
+    beside = [each for each in facts.calls_around(hit) if each.has("InsecureSkipVerify")]
+    names = {argument.name for each in beside for argument in each.arguments}
+    later = {f"{name}.{each}" for one in beside for name in one.assigned for each in _VERIFIES}
+    return any(_OWN_CHECK.search(name) for name in names) or not later.isdisjoint(facts.assigned_names)
 
 
 def _turned_off(facts: Facts) -> Iterator[Hit]:
@@ -66,7 +80,7 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
             each.value.text.endswith("SslVerifyMode::NONE") for each in call.positional
         ):
             yield Hit(call.span, "SslVerifyMode::NONE takes any certificate", CERTAIN)
-        if call.name in ("ssl._create_unverified_context", "urllib3.disable_warnings"):
+        if call.name == "ssl._create_unverified_context":
             yield Hit(call.span, f"{call.written}() turns verification off", LIKELY)
     if facts.language == "csharp":
         yield from _csharp(facts)
@@ -148,7 +162,6 @@ RULE = Rule(
         b"InsecureSkipVerify",
         b"verify",
         b"ssl",
-        b"disable_warnings",
         b"danger_accept_invalid",
         b"ValidationCallback",
         b"checkServerTrusted",

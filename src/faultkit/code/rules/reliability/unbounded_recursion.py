@@ -1,4 +1,8 @@
-"""Finds recursion without an end, and retries by recursion."""
+"""Finds recursion without an end, and retries by recursion.
+
+Evidence that it matters: the call is repeated after each error, without a count. A function that always calls
+itself would fail in its first call: it mostly calls another one of the same name, so that it is `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 
 _RETRIES_ONLY = ("kotlin", "csharp", "rust")
 """Languages in which overloads, or code that a macro writes, may end a recursion."""
@@ -26,6 +30,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue  # The function of that name around it.
             if call.receiver and call.receiver_written not in ("self", "cls", scope.owner):
                 continue  # Another object of the same class.
+            if (
+                facts.language in JAVASCRIPT
+                and call.receiver_written == scope.owner != ""
+                and not _is_static(scope, facts)
+            ):
+                continue  # A static function of the same name.
             if facts.language in ("java", "kotlin", "csharp") and not _is_same_overload(call, scope):
                 continue
             if _in_handler(call, facts) and not _counted(call, scope):
@@ -35,7 +45,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             elif facts.language in _RETRIES_ONLY:
                 continue
             elif not _has_way_out(call, scope, facts):
-                yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", LIKELY)
+                yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", POSSIBLE)
 
 
 _SET = re.compile(rb"\.\s*[\w$]+\s*=\s*$")
@@ -44,6 +54,10 @@ _SET = re.compile(rb"\.\s*[\w$]+\s*=\s*$")
 def _is_property(scope: Scope, facts: Facts) -> bool:
     """Return whether a function is the value of a property, by whose name alone it cannot be called."""
     return _SET.search(facts.syntax.source[max(0, scope.span.start - 80) : scope.span.start]) is not None
+
+
+def _is_static(scope: Scope, facts: Facts) -> bool:
+    return facts.text(scope.span).startswith(("static", "async static"))
 
 
 def _is_same_overload(call: Call, scope: Scope) -> bool:

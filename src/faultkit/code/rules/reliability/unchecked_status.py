@@ -1,12 +1,16 @@
-"""Finds HTTP responses that are used without a check of their status."""
+"""Finds HTTP responses that are used without a check of their status.
+
+Evidence that it matters: an answer is read or dropped where nothing handles that it is no answer. A read
+within a try that handles its failure, or beside a look at an error in the body, is `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.facts import Access, Call, Facts
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(
@@ -45,7 +49,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_read(request, facts) and not _is_checked(request, facts):
             what = f"the answer of {request.call.written}() is used whatever its status is"
-            yield Hit(request.call.span, what, LIKELY)
+            yield Hit(request.call.span, what, POSSIBLE if _is_handled(request, facts) else LIKELY)
         elif _is_dropped(request, facts) and not _is_checked(request, facts):
             what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"
             yield Hit(request.call.span, what, LIKELY)
@@ -55,6 +59,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _any_status(facts)
     if facts.imports_any("undici"):
         yield from _undici(facts)
+
+
+_ERROR_IN_BODY = re.compile(r"[\"'.](?:errors?|success|failed|error_?(?:code|message)|message)\b")
+
+
+def _is_handled(request: HttpRequest, facts: Facts) -> bool:
+    """Return whether a try around each read handles an error page, or the body is asked for an error."""
+    call = request.call
+    uses: list[Call | Access] = [*facts.calls_on(call), *facts.accesses_on(call)]
+    reads = [each for each in uses if each.name.rpartition(".")[2] in _READS]
+    if reads and all(facts.tries_around(each) for each in reads):
+        return True
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    users = [scope, *(facts.named_function_of(each) for each in facts.callers_of(scope))]
+    return any(each is not None and _ERROR_IN_BODY.search(facts.text(each.body)) for each in users)
 
 
 _SCHEMA = re.compile(r"(?:[sS]chema|\b[A-Z]\w*)\.(?:parse|safeParse|model_validate|parse_obj)(?:Async)?$")
