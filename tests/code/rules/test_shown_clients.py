@@ -136,7 +136,26 @@ _CASES = [
         const WORDS = /^(\\w+\\s?)+$/;
         export const isName = (text: string) => WORDS.test(text);
     """, 1),
+    good("catastrophic-expression", _TS, """
+        export function isName(text: string) {
+          document.title = text;
+          return /^(\\w+\\s?)+$/.test(text);
+        }
+    """),
     # Clients.
+    good("http-client-per-call", _CS, """
+        using System.CommandLine;
+        class A { async Task<int> Load(string url) {
+            using var client = new HttpClient();
+            return (await client.GetStringAsync(url)).Length;
+        } }
+    """),
+    bad("http-client-per-call", _CS, """
+        class A { async Task<int> Load(string url) {
+            using var client = new HttpClient();
+            return (await client.GetStringAsync(url)).Length;
+        } }
+    """, 2),
     good("http-client-per-call", _PY, """
         import requests
         from flask import Flask

@@ -183,6 +183,31 @@ _LIMITS = [
             => Limits.WithTimeout(short, ct, token => client.GetAsync(url, token));
         }
     """),
+    # A text that makes a client and sends nothing with it; a command of Go.
+    good("http-call-without-timeout", _CS, """
+        class A : Helper {
+          static HttpClient Make() {
+            var client = Clients.Create();
+            client.Timeout = Timeout.InfiniteTimeSpan;
+            return client;
+          }
+        }
+    """),
+    bad("http-call-without-timeout", _CS, """
+        class A {
+          private readonly HttpClient client = new HttpClient { Timeout = Timeout.InfiniteTimeSpan };
+          public Task<string> Load(string url) => client.GetStringAsync(url);
+        }
+    """, 2),
+    good("http-call-without-timeout", _GO, """
+        package main
+        import ("flag"; "net/http")
+        func main() {
+            flag.Parse()
+            resp, err := http.Get(flag.Arg(0))
+            show(resp, err)
+        }
+    """),
     # Sockets of this machine, datagrams, mocks, servers for operators, a free port.
     good("socket-without-timeout", _GO, """
         package a
@@ -311,6 +336,25 @@ _LIMITS = [
         import ("context"; "net/http")
         func (h *H) ServeHTTP(w http.ResponseWriter, r *http.Request) {
             h.docker.Inspect(context.Background(), h.name)
+        }
+    """, 4),
+    # A context with a limit of its own, outside of requests and in one.
+    good("missing-cancellation", _GO, """
+        package a
+        import "context"
+        func (s *S) shadow(ctx context.Context) {
+            other, cancel := context.WithTimeout(context.Background(), s.limit)
+            defer cancel()
+            s.store.Read(other)
+        }
+    """),
+    bad("missing-cancellation", _GO, """
+        package a
+        import ("context"; "net/http")
+        func (s *S) show(w http.ResponseWriter, r *http.Request) {
+            other, cancel := context.WithTimeout(context.Background(), s.limit)
+            defer cancel()
+            s.store.Read(other)
         }
     """, 4),
     # The source of a chain has the token.

@@ -308,7 +308,7 @@ _FACTORY = re.compile(r"(?:[cC]reate|[nN]ew|[mM]ake|[bB]uild|[sS]etup|[iI]nit|[c
 
 
 def _go(call: Call, facts: Facts) -> Iterator[Hit]:
-    if call.name not in client_names.GO or not _is_short_lived(call, facts) or is_command_line(facts):
+    if call.name not in client_names.GO or not _is_short_lived(call, facts):
         return
     scope = facts.named_function_of(call)
     if scope is not None and _FACTORY.match(scope.short_name):
@@ -357,7 +357,7 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call) or facts.function_of(call)
     if scope is None or call.is_returned or (runs_once(scope) and scope.route is None):
         return False
-    if _OF_COMMAND.search(scope.owner):
+    if _OF_COMMAND.search(scope.owner) or is_command_line(facts):
         return False  # A command runs once in its process, and a configuration is read once.
     if call.is_discarded or _is_kept_later(call, facts):
         return False

@@ -1,7 +1,7 @@
 """Finds regular expressions on which a backtracking engine can take exponential time.
 
 Evidence that it matters: the text with the expression also uses it. What a constant only hands to other files
-may never meet a text from outside: `POSSIBLE`.
+may never meet a text from outside, and in a browser it holds up one user: `POSSIBLE`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.constant_texts import constant_named, constant_text, pieces_of
 from faultkit.code.rules.vocabulary.failures import handler_around
 
@@ -56,7 +57,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if word:
             what = f"repetitions of {word!r} in the text make this expression exponentially slow"
             place = _piece(each, language, facts) or each.span
-            sure = POSSIBLE if _is_only_exported(each, facts) else LIKELY
+            sure = POSSIBLE if is_for_browser(facts) or _is_only_exported(each, facts) else LIKELY
             yield Hit(place, what, sure, "high" if handler_around(each, facts) else None)
 
 

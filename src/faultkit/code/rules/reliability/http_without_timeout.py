@@ -14,7 +14,7 @@ from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
-from faultkit.code.rules.vocabulary.command_lines import is_command_line, is_without_option
+from faultkit.code.rules.vocabulary.command_lines import is_for_one_user, is_without_option
 from faultkit.code.rules.vocabulary.endless_clients import endless_clients
 from faultkit.code.rules.vocabulary.half_limits import half_limits
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -77,11 +77,6 @@ _HERE = re.compile(
     r"""["'`](?:https?://(?:localhost|127\.0\.0\.1|\[::1\])|/(?!/)|\.\.?/)|\b(?:window|location|document)\."""
 )
 """Addresses of this machine, and those that only a browser can complete."""
-_IN_BROWSER = TextPattern(
-    rb"\b(?:window|document|localStorage|sessionStorage|chrome|browser)\.\w"
-    rb"|^['\"]use client['\"]|from ['\"]react['\"]",
-    re.MULTILINE,
-)
 
 
 def _is_of_user(call: Call, facts: Facts) -> bool:
@@ -91,11 +86,7 @@ def _is_of_user(call: Call, facts: Facts) -> bool:
     first = call.argument("url", place=0)
     if first is not None and _HERE.match(first.value.text):
         return True
-    if is_command_line(facts) or _MAIN.search(facts.syntax.source):
-        return True
-    return (
-        facts.syntax.language.family == "javascript" and _IN_BROWSER.search(facts.syntax.source) is not None
-    )
+    return is_for_one_user(facts) or _MAIN.search(facts.syntax.source) is not None
 
 
 _MAIN = TextPattern(rb"^if __name__ == ['\"]__main__['\"]:", re.MULTILINE)

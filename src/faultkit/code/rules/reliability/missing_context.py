@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _CONTEXT = ("context.Context", "net/http.Request", "github.com/gin-gonic/gin.Context")
@@ -46,7 +46,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = f"{call.written}() continues after the caller has gone; use {_SQL[call.method]}"
             yield Hit(call.span, what, LIKELY)
         elif call.name in _BARE and not _is_apart(call, scope, facts):
-            yield Hit(call.span, f"{call.written}() hides the caller's context", LIKELY)
+            # A request holds it as long as its client waits; other callers wait for the limit.
+            is_request = any(each.type in _CONTEXT[1:] for each in scope.parameters)
+            sure = POSSIBLE if _has_limit(call, facts) and not is_request else LIKELY
+            yield Hit(call.span, f"{call.written}() hides the caller's context", sure)
+
+
+def _has_limit(call: Call, facts: Facts) -> bool:
+    """Return whether the new context ends after a time of its own: `WithTimeout(context.Background(), …)`."""
+    return any(each.method in ("WithTimeout", "WithDeadline") for each in facts.calls_around(call))
 
 
 def _is_given_context(call: Call) -> bool:

@@ -1,4 +1,4 @@
-"""Programs for the command line, and branches that options of a user choose."""
+"""Programs of one user, at a terminal or in a browser, and branches that an option of theirs chooses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 COMMAND_LINES = (
     "argparse", "optparse", "click", "typer", "docopt", "fire", "commander", "@commander-js/extra-typings",
@@ -14,12 +15,38 @@ COMMAND_LINES = (
 )  # fmt: skip
 """Libraries of command lines: their user sees that a program hangs, and ends it."""
 _OF_COMMANDS = re.compile(r"/cli(/v\d+)?$|^System\.CommandLine|^picocli|^(clap|structopt)\b")
+_IN_BROWSER = TextPattern(
+    rb"\b(?:window|document|localStorage|sessionStorage|chrome|browser)\.\w|^['\"]use client['\"]"
+    rb"|(?:from|require\()\s*['\"](?:react|react-dom|vue|svelte|pinia|vuex|zustand|@angular/core|@reduxjs/toolkit)['\"/]"
+    rb"|import\.meta\.env\.VITE_",
+    re.MULTILINE,
+)
+_GO_MAIN = TextPattern(rb"^package main\b", re.MULTILINE)
+_GO_SERVES = TextPattern(rb"ListenAndServe|http\.Server\{|\.Serve\(|HandleFunc|grpc\.NewServer|\.Run\(")
 _OPTION = re.compile(r"timeout|deadline", re.IGNORECASE)
 
 
 def is_command_line(facts: Facts) -> bool:
     """Return whether a text imports a library of command lines."""
     return facts.imports_any(*COMMAND_LINES) or any(map(_OF_COMMANDS.search, facts.imports.modules))
+
+
+def is_for_one_user(facts: Facts) -> bool:
+    """Return whether a text is part of a program for a terminal or a browser: its user sees what hangs."""
+    if is_command_line(facts):
+        return True
+    source = facts.syntax.source
+    if facts.language == "go":
+        is_main = _GO_MAIN.search(source) is not None and facts.imports_any("flag")
+        return is_main and _GO_SERVES.search(source) is None
+    return is_for_browser(facts)
+
+
+def is_for_browser(facts: Facts) -> bool:
+    """Return whether a text of JavaScript uses what only a browser has."""
+    return (
+        facts.syntax.language.family == "javascript" and _IN_BROWSER.search(facts.syntax.source) is not None
+    )
 
 
 def is_without_option(call: Call, facts: Facts) -> bool:

@@ -70,7 +70,10 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         r"HttpClient|Rest(Client|Sharp)|ommandTimeout", facts.whole_text
     ):
         # Each request has a limit of its own where a token is cancelled after a time.
-        if _LIMITED_EACH.search(facts.syntax.source) is None:
+        if (
+            _LIMITED_EACH.search(facts.syntax.source) is None
+            and _SENDS.search(facts.syntax.source) is not None
+        ):
             yield from _switched_off(facts)
         yield from _after_headers(facts)
     if facts.syntax.language.family == "javascript":
@@ -91,6 +94,10 @@ _LIMITED_EACH = TextPattern(
     rb"CancelAfter\(|\bWithTimeout\w*\(|\.WaitAsync\(|TimeoutStrategy|AddTimeout\(|TimeoutAsync|CancellationTokenSource\(\s*[\w.]"
 )
 """C#: what limits each request apart from its client."""
+_SENDS = TextPattern(
+    rb"\.(?:Get|Post|Put|Patch|Delete|Send|Execute|Download|Upload)\w*(?:<[^;>()]*>)?\(|[cC]ommandTimeout"
+)
+"""C#: what sends with a client; a text without it only makes one, for others who may limit each request."""
 _MAIL_SESSIONS = (
     "jakarta.mail.Session.getInstance", "jakarta.mail.Session.getDefaultInstance",
     "javax.mail.Session.getInstance", "javax.mail.Session.getDefaultInstance",
