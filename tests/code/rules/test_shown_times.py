@@ -167,6 +167,15 @@ _LIMITS = [
           return res.ok;
         }
     """, 2),
+    # Words of a browser in a text that a server sends, and a browser that a server drives.
+    bad("http-call-without-timeout", _TS, """
+        export async function page(browser: Browser, url: string) {
+          const tab = await browser.newPage();
+          await tab.setContent("<script>window.print()</script>"); // then window.close()
+          const res = await fetch(url);
+          return res.ok;
+        }
+    """, 4),
     # 100 s by default, where no request is seen to wait; a limit for each request.
     good("http-call-without-timeout", _CS, """
         class A {

@@ -15,7 +15,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
 from faultkit.code.rules.vocabulary.command_lines import is_for_one_user, is_without_option
-from faultkit.code.rules.vocabulary.endless_clients import endless_clients
+from faultkit.code.rules.vocabulary.endless_clients import endless_clients, only_makes
 from faultkit.code.rules.vocabulary.half_limits import half_limits
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.repetition import frequency_of
@@ -66,7 +66,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for client in clients_without_timeout(facts):
         what = f"the client of {client.written}() has no timeout, and its requests may wait for ever"
         yield Hit(client.span, what, LIKELY)
-    for span, what in (*endless_clients(facts), *half_limits(facts)):
+    for span, what in endless_clients(facts):
+        yield Hit(span, what, POSSIBLE if only_makes(facts) else LIKELY)
+    for span, what in half_limits(facts):
         yield Hit(span, what, LIKELY)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
@@ -15,10 +16,15 @@ COMMAND_LINES = (
 )  # fmt: skip
 """Libraries of command lines: their user sees that a program hangs, and ends it."""
 _OF_COMMANDS = re.compile(r"/cli(/v\d+)?$|^System\.CommandLine|^picocli|^(clap|structopt)\b")
-_IN_BROWSER = TextPattern(
-    rb"\b(?:window|document|localStorage|sessionStorage|chrome|browser)\.\w|^['\"]use client['\"]"
-    rb"|(?:from|require\()\s*['\"](?:react|react-dom|vue|svelte|pinia|vuex|zustand|@angular/core|@reduxjs/toolkit)['\"/]"
-    rb"|import\.meta\.env\.VITE_",
+_OF_BROWSER = re.compile(
+    r"^(?:window\.\w|(?:local|session)Storage\.\w|(?:chrome|browser)\.(?:runtime|tabs|storage)\b"
+    r"|document\.(?:getElement|querySelector|createElement|body|cookie|title|head|addEventListener|location))"
+)
+_BROWSER_WORDS = (b"window.", b"Storage.", b"chrome.", b"browser.", b"document.")
+"""One of them is in each name that the pattern above matches."""
+_FRAMEWORKS = TextPattern(
+    rb"^['\"]use client['\"]|import\.meta\.env\.VITE_"
+    rb"|(?:from|require\()\s*['\"](?:react|react-dom|vue|svelte|pinia|vuex|zustand|@angular/core|@reduxjs/toolkit)['\"/]",
     re.MULTILINE,
 )
 _GO_MAIN = TextPattern(rb"^package main\b", re.MULTILINE)
@@ -42,10 +48,19 @@ def is_for_one_user(facts: Facts) -> bool:
     return is_for_browser(facts)
 
 
+@lru_cache(maxsize=4)
 def is_for_browser(facts: Facts) -> bool:
-    """Return whether a text of JavaScript uses what only a browser has."""
+    """Return whether a text of JavaScript uses what only a browser has, apart from comments and texts."""
+    if facts.syntax.language.family != "javascript":
+        return False
+    if _FRAMEWORKS.search(facts.syntax.source) is not None:
+        return True
+    if not any(word in facts.syntax.source for word in _BROWSER_WORDS):
+        return False
     return (
-        facts.syntax.language.family == "javascript" and _IN_BROWSER.search(facts.syntax.source) is not None
+        any(map(_OF_BROWSER.match, facts.assigned_names))
+        or any(_OF_BROWSER.match(each.written) for each in facts.calls)
+        or any(_OF_BROWSER.match(each.written) for each in facts.accesses)
     )
 
 

@@ -70,10 +70,7 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         r"HttpClient|Rest(Client|Sharp)|ommandTimeout", facts.whole_text
     ):
         # Each request has a limit of its own where a token is cancelled after a time.
-        if (
-            _LIMITED_EACH.search(facts.syntax.source) is None
-            and _SENDS.search(facts.syntax.source) is not None
-        ):
+        if _LIMITED_EACH.search(facts.syntax.source) is None:
             yield from _switched_off(facts)
         yield from _after_headers(facts)
     if facts.syntax.language.family == "javascript":
@@ -90,6 +87,11 @@ def endless_clients(facts: Facts) -> Iterator[tuple[Span, str]]:
         yield from find(facts)
 
 
+def only_makes(facts: Facts) -> bool:
+    """Return whether a text of C# makes clients and sends nothing: its users may limit each request."""
+    return facts.language == "csharp" and _SENDS.search(facts.syntax.source) is None
+
+
 _LIMITED_EACH = TextPattern(
     rb"CancelAfter\(|\bWithTimeout\w*\(|\.WaitAsync\(|TimeoutStrategy|AddTimeout\(|TimeoutAsync|CancellationTokenSource\(\s*[\w.]"
 )
@@ -97,7 +99,7 @@ _LIMITED_EACH = TextPattern(
 _SENDS = TextPattern(
     rb"\.(?:Get|Post|Put|Patch|Delete|Send|Execute|Download|Upload)\w*(?:<[^;>()]*>)?\(|[cC]ommandTimeout"
 )
-"""C#: what sends with a client; a text without it only makes one, for others who may limit each request."""
+"""C#: what sends with a client."""
 _MAIL_SESSIONS = (
     "jakarta.mail.Session.getInstance", "jakarta.mail.Session.getDefaultInstance",
     "javax.mail.Session.getInstance", "javax.mail.Session.getDefaultInstance",
