@@ -1,4 +1,8 @@
-"""Finds caches that only grow."""
+"""Finds caches that only grow.
+
+Evidence: the map lives as long as the process, and a key comes from a request, is loaded from outside, or is
+by its name something of which there is no end. Other keys may be few.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +17,24 @@ from faultkit.code.rules.vocabulary.client_keys import (
     is_asked_by_clients,
     is_memo_of_clients,
     removed_on_failure,
-    takes_request,
     without,
 )
 from faultkit.code.rules.vocabulary.endless_entries import endless_decorators, endless_entries
 from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.name_places import has_name, is_followed
+from faultkit.code.rules.vocabulary.open_keys import (
+    CLIENTS_TEXT,
+    OPEN_WORD,
+    has_open_key,
+    is_fetched,
+    is_of_client,
+)
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
-from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.stores import (
     ATOMIC,
     MapStore,
     Put,
-    bound_names,
     given_words,
     has_size_check,
     lookups,
@@ -47,32 +55,11 @@ _OF_PROGRAM = re.compile(
     re.IGNORECASE,
 )
 """Names of caches whose keys are parts of the program: they are few."""
-_OPEN = re.compile(
-    r"(?<![a-z])(ids?|ip|user|email|query|prefix|url|uri|token|session|sku|address|phone|customer|account|order"
-    r"|device|search|term|hash|visitor|client_?id|member|product|item|remote_?addr|plate|isbn|message"
-    r"|coord\w*|lat|lon|zip|postcode|postal\w*|input|word|phrase|domain)(?![a-z])"
-    r"|(?<=[a-z])(Id|ID|Ip|IP|Email|Url|URL|Token|Sku|Address|Hash|Query|Addr)(?![a-z])",
-    re.IGNORECASE,
-)
-"""Words in keys that clients choose, so that there is no end of them."""
-_TEXT = re.compile(
-    r"(source|expression|expr|formula|script|sql|statement|text|content|markup|markdown|html|term|q|search|phrase|keyword"
-    r"|prompt|sentence|pattern|xpath|template|filter|criteria|addr|host_?name|fingerprint|signature)"
-    r"(_?(text|source|string|str|body|hash|key))?",
-    re.IGNORECASE,
-)
-"""Names of keys that are written by clients: texts that are compiled, rendered or searched for."""
 _CLIENTS_OWN = re.compile(
     r"source|expression|expr|formula|script|text|content|term|q|search|phrase|keyword|markdown|markup|prompt",
     re.IGNORECASE,
 )
 """Such texts that no program holds a list of, whatever the cache is called."""
-_FETCHED_FEW = re.compile(
-    r"topic|table|bucket|queue|schema|service|host|node|broker|partition|repo|stream|database|collection|index|model"
-    r"|tenant|package|provider|issuer|kid|cluster|class|file|path|module|plugin|channel|driver|column|field|feature|flag",
-    re.IGNORECASE,
-)
-"""Keys of things that an installation has few of."""
 _MARKS = re.compile(r"\bnow\b|Now\b|currentTimeMillis|monotonic|time\(\)|hrtime|\+ ?1\b", re.IGNORECASE)
 """Values that are kept about a client: when it came, and how often."""
 _FEW_KEYS = re.compile(
@@ -119,7 +106,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _fills_on_demand(store, facts) and not _is_trimmed(store, facts):
             what = f"{store.bare} grows with every new key and is never trimmed"
             mild: Severity | None = None if store.is_static else "low"
-            yield Hit(store.made.span, what, LIKELY if store.is_static else POSSIBLE, mild)
+            sure = store.is_static and _has_open_keys(store, facts)
+            yield Hit(store.made.span, what, LIKELY if sure else POSSIBLE, mild)
+
+
+def _has_open_keys(store: MapStore, facts: Facts) -> bool:
+    return any(has_open_key(put, store, facts) for put in puts_of(store, facts))
 
 
 def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
@@ -138,7 +130,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
         # What has an age, or was asked of another service, is kept from call to call; so is what a handler
         # of requests asks of an object.
         lives = shared or by_clients or _EXPIRES.search(put.value) is not None
-        lives = lives or (not is_brief and _is_fetched(put, given, facts))
+        lives = lives or (not is_brief and is_fetched(put, given, facts))
         if not store.is_static and not lives and not handles_events(put.scope):
             continue
         made = [
@@ -146,8 +138,8 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             for each in facts.within(facts.assignments, put.scope.body)
             if each.value is not None and put.key in each.targets
         ]
-        from_client = by_clients or _is_of_client(put, given) or has_addresses(store)
-        if of_program and not _is_of_client(put, given) and not _CLIENTS_OWN.fullmatch(plain_key(put.key)):
+        from_client = by_clients or is_of_client(put, given) or has_addresses(store)
+        if of_program and not is_of_client(put, given) and not _CLIENTS_OWN.fullmatch(plain_key(put.key)):
             continue
         if put.key and any(map(_UNIQUE.search, made)):
             return True  # Each call has a key of its own.
@@ -155,8 +147,8 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
             continue
         if _is_of_known(put, store, facts):
             continue
-        if not (named or from_client or _is_fetched(put, given, facts)) and not any(
-            _OPEN.search(text) or _TEXT.fullmatch(plain_key(text)) for text in (put.key, *made)
+        if not (named or from_client or is_fetched(put, given, facts)) and not any(
+            OPEN_WORD.search(text) or CLIENTS_TEXT.fullmatch(plain_key(text)) for text in (put.key, *made)
         ):
             continue
         if from_client and _MARKS.search(put.value):
@@ -200,36 +192,6 @@ def _refuses(asked: Span, put: Put, facts: Facts) -> bool:
     return _REFUSES.match(facts.text(Span(asked.end, put.span.start))) is not None
 
 
-def _is_of_client(put: Put, given: frozenset[str]) -> bool:
-    """Return whether a key is made of what a request brings."""
-    return takes_request(put.scope) and bool(given & words(put.key))
-
-
-def _is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
-    """Return whether the value is loaded from outside, for what the key is made of."""
-    if not given & words(put.key) or _FETCHED_FEW.search(put.key):
-        return False
-    assigned = [*facts.within(facts.assignments, put.scope.body)]
-    keys = words(put.key) & given
-    for each in assigned:
-        if put.key in each.targets and each.value is not None:
-            if _FETCHED_FEW.search(each.value.text):
-                return False
-            keys |= words(each.value.text) & given
-    held = words(put.value)
-    made = [each for each in assigned if held & bound_names(each) and not keys & bound_names(each)]
-    # `answer = await client.ask(id)`, then `value = answer.data`
-    parts = {name for each in made if each.value is not None for name in words(each.value.text)} - held
-    made += [each for each in assigned if parts & bound_names(each) and not keys & bound_names(each)]
-    remote = {*(each.call for each in remote_calls(facts)), *service_calls(facts)}
-    return any(
-        call in remote or (call.is_awaited and facts.language != "kotlin")
-        for span in (_line_of(put, facts), *(each.span for each in made))
-        for call in facts.within(facts.calls, span)
-        if keys & words(facts.text(call.span))
-    )
-
-
 _BRIEF = re.compile(
     r"(Loader|Context|UnitOfWork|Import\w*|Builder|Visitor|Run|Job|Task|Command|Request|Transaction|Batch|Parser|Scraper"
     r"|Crawler|Migration|Migrator|Export\w*|Sync\w*|Scan\w*|Report\w*|Walker|Compiler|Converter)$"
@@ -256,14 +218,6 @@ _SCOPED = re.compile(r"(Handler|Filter|Context|Validator|Query|Command|Authorize
 def _is_scoped(owner: str, text: str, facts: Facts) -> bool:
     """Return whether an object is made for each request, by its name (C#); threads do not share its maps."""
     return facts.language == "csharp" and _SCOPED.search(owner) is not None and "Concurrent" not in text
-
-
-def _line_of(put: Put, facts: Facts) -> Span:
-    """Return the place of a put, in Kotlin with what it is chained to: `load(id).also { known[id] = it }`."""
-    if facts.language != "kotlin" or not put.value.endswith((".also", ".let", ".apply")):
-        return put.span
-    around = [each for each in facts.calls_around(put) if each.method in ("also", "let", "apply")]
-    return around[-1].span if around else put.span
 
 
 _ASKS = r"(?:has|contains|containsKey|ContainsKey|Contains|includes|contains_key|get|indexOf)"
@@ -372,7 +326,9 @@ def _by_name(facts: Facts) -> Iterator[Hit]:
             what = f"{name.removeprefix('self.')} grows with every new key and is never trimmed"
             # An object may end before its cache is large.
             mild: Severity | None = "low" if of_an_object else None
-            yield Hit(each.span, what, POSSIBLE if of_an_object else LIKELY, mild)
+            store = next((one for one in map_stores(facts) if one.made is each), None)
+            sure = not of_an_object and store is not None and _has_open_keys(store, facts)
+            yield Hit(each.span, what, LIKELY if sure else POSSIBLE, mild)
 
 
 def _is_cache(each: Assignment, of_an_object: bool, facts: Facts) -> bool:

@@ -1,14 +1,19 @@
-"""Finds page sizes that a client may choose without a limit."""
+"""Finds page sizes that a client may choose without a limit.
+
+Evidence: the file also gives a size to a query or a page, as `.limit(n)`, `take: n` or `LIMIT` do. Without
+it, the function that gets the size may limit it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from faultkit.code.facts import Assignment, Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.requested_sizes import (
     IS_SIZE,
     SIZE,
@@ -50,6 +55,7 @@ _OF_ARGS = re.compile(
 )
 """Arguments of a resolver of GraphQL."""
 _ARGS = frozenset(("args", "input", "pagination", "paging"))
+_GRAPHQL = TextPattern(r"[gG]raph[qQ][lL]|[rR]esolver|gql|pothos|nexus")
 _NEST = re.compile(rf"@Query\(\s*[\"']({SIZE}|size|count)[\"'][^)]*\)\s*(\w+)", re.IGNORECASE)
 _BY_NAME = re.compile(
     rf"^(?:await )?(?:\w+\.)*(\w+)\([^()]*[\"']({SIZE}|size|count)[\"'][^()]*\)$", re.IGNORECASE
@@ -57,15 +63,43 @@ _BY_NAME = re.compile(
 """A helper that is given the name of a parameter: `intArg("limit", 50)`."""
 
 
+_OF_PROGRAM = (
+    "clap", "structopt", "argparse", "click", "typer", "commander", "yargs", "cobra", "picocli", "gumdrop",
+    "github.com/spf13/cobra", "github.com/urfave/cli/v2", "flag", "System.CommandLine", "clikt", "argh",
+)  # fmt: skip
+"""Modules that read the arguments of a command line."""
+_GIVES_SIZE = TextPattern(
+    r"[._](?:limit|Limit|[sS]etLimit|take|Take|setMaxResults|maxResults|fetchSize|top|perPage|[pP]aginate|first|setPageSize|set_limit)\("
+    rf"|[(, ](?:{SIZE})=\w"
+    r"|\b(?:take|limit|first|pageSize|perPage|Limit)\s*:\s*(?!(?:z|[jJ]oi|v|t|yup|number|[iI]nt|[iu](?:32|64)|usize|Option|Long|[sS]tring)\b)\w"
+    r"|\bLIMIT\b|\blimit\s+(?:[$@%:]\w|\?[\"'`])|FETCH (?:FIRST|NEXT)|\bTOP\b"
+    r"|[pP]ageable|PageRequest|[pP]aginat"
+    r"|\[:\s*\w*limit|[:+]\s*limit\s*\]"
+)
+"""What gives a size to a query, or cuts a list by it."""
+_REFUSED_BY_STORE = TextPattern(r"[eE]lasticsearch|[oO]pen[sS]earch|RestHighLevelClient")
+"""Stores that refuse pages of more than ten thousand items themselves."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.imports_any(*_OF_PROGRAM):
+        return  # The user of the program is its only client.
+    text = facts.whole_text
+    for hit, is_schema in _hits(facts):
+        sure = (is_schema or _GIVES_SIZE.search(text)) and not _REFUSED_BY_STORE.search(text)
+        yield hit if sure else replace(hit, confidence=POSSIBLE)
+
+
+def _hits(facts: Facts) -> Iterator[tuple[Hit, bool]]:
+    """Yield sizes, each with whether a schema without a maximum checks it."""
     told = set[Scope]()
     for scope, hit in _of_handlers(facts):
         told.add(scope)
-        yield hit
+        yield hit, False
     if facts.language in JAVASCRIPT:
-        yield from (hit for scope, hit in _of_resolvers(facts) if scope not in told)
+        yield from ((hit, False) for scope, hit in _of_resolvers(facts) if scope not in told)
     declared = [(scope, hit) for scope, hit in _of_declared(facts) if scope not in told]
-    yield from (hit for _, hit in declared)
+    yield from ((hit, False) for _, hit in declared)
     told.update(scope for scope, _ in declared)
     if told:
         return
@@ -74,14 +108,26 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for name, span in (*schema_fields(facts), *pagination_classes(facts))
         if not _is_limited_anywhere(name, facts)
     ]
-    yield from (_hit(name, Place(span)) for name, span in fields)
+    yield from ((_hit(name, Place(span)), True) for name, span in fields)
     for scope in facts.scopes if not fields else ():
         if scope.route is not None or _takes_request(scope, facts):
-            yield from (_hit(name, place) for name, place in _given_at_once(scope, facts))
+            yield from ((_hit(name, place), False) for name, place in _given_at_once(scope, facts))
 
 
-def _hit(name: str, place: Placed) -> Hit:
-    return Hit(place.span, f"a client may ask for any {name}: nothing in this file limits it", LIKELY)
+def _hit(name: str, place: Placed, is_optional: bool = False) -> Hit:
+    what = f"a client may ask for any {name}: nothing in this file limits it"
+    return Hit(place.span, what, POSSIBLE if is_optional else LIKELY)
+
+
+def _may_be_left_out(word: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a request without a size gets everything, so that a maximum alone changes nothing."""
+    given = rf"(?:{word})(?:\.HasValue|\s+is\s+not\s+None|\s*!==?\s*(?:null|undefined|nil))?"
+    cuts = r"[\w.]+\s*=\s*\w+\.\w*(?:[lL]imit|[tT]ake)\("
+    asked = (
+        rf"\bif\s+let\s+Some\(\w+\)\s*=\s*&?(?:{word})\s*\{{"
+        rf"|\bif\s*\(?\s*{given}\s*\)?\s*[:{{]?\s*{cuts}"
+    )
+    return re.search(asked, facts.text(scope.body)) is not None
 
 
 def _is_limited_anywhere(name: str, facts: Facts) -> bool:
@@ -92,6 +138,8 @@ def _is_limited_anywhere(name: str, facts: Facts) -> bool:
 
 def _of_resolvers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
     """Yield sizes that a resolver of GraphQL takes from its arguments (JavaScript)."""
+    if not _GRAPHQL.search(facts.whole_text):
+        return
     for each in facts.assignments:
         scope = each.scope
         if scope is None or each.value is None or len(each.value.text) > 200 or len(each.targets) != 1:
@@ -117,7 +165,7 @@ def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
                 if is_bounded(word, scope, facts) or _is_bounded_inside(word, scope, facts):
                     break
                 if _is_used(word, None, scope, facts) or _is_returned(word, scope, facts):
-                    yield scope, _hit(field.name, place)
+                    yield scope, _hit(field.name, place, _may_be_left_out(word, scope, facts))
 
 
 def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
@@ -132,7 +180,8 @@ def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
             if _is_used(_word(name), place, scope, facts) or (
                 not is_route and _is_returned(name, scope, facts) and not _is_limited_by_callers(scope, facts)
             ):
-                yield scope, _hit(name, Place(_up_to_use(name, place, scope, facts)))
+                span = _up_to_use(name, place, scope, facts)
+                yield scope, _hit(name, Place(span), _may_be_left_out(_word(name), scope, facts))
                 break
 
 
@@ -231,7 +280,11 @@ def _parts(head: str) -> Iterator[str]:
     yield head[start:]
 
 
-def _is_bounded_inside(word: str, scope: Scope, facts: Facts) -> bool:
+_LEVELS = 3
+"""Functions of a text through which a size is followed."""
+
+
+def _is_bounded_inside(word: str, scope: Scope, facts: Facts, levels: int = _LEVELS) -> bool:
     """Return whether a function of this text that is given the size sets a limit."""
     pattern = re.compile(word)
     for call in facts.within(facts.calls, scope.body):
@@ -241,7 +294,10 @@ def _is_bounded_inside(word: str, scope: Scope, facts: Facts) -> bool:
         for each in facts.functions_named(call.method):
             names = [one.name for one in each.parameters if one.name not in ("self", "cls")]
             if each is not scope and any(
-                is_bounded(_word(names[at]), each, facts) for at in given if at < len(names)
+                is_bounded(inner := _word(names[at]), each, facts)
+                or (levels > 1 and _is_bounded_inside(inner, each, facts, levels - 1))
+                for at in given
+                if at < len(names)
             ):
                 return True
     return False
@@ -266,6 +322,8 @@ def _sizes(scope: Scope, facts: Facts) -> Iterator[tuple[str, Placed]]:
             continue
         if found.targets[0][:1] in "{[" and given & words(value):
             # `const { limit = 50, cursor } = req.query`
+            if _OF_UPLOAD.search(value):
+                continue
             for name in sorted(bound_names(found)):
                 if IS_SIZE.match(name) and name != "count":
                     yield name, found
@@ -275,6 +333,10 @@ def _sizes(scope: Scope, facts: Facts) -> Iterator[tuple[str, Placed]]:
             yield found.targets[0], found
 
 
+_OF_UPLOAD = re.compile(
+    r"\b(?:files?|upload\w*|headers|attachment|image|blob|stats?)\b(?!\s*\()", re.IGNORECASE
+)
+"""What has a size of its own: `const { buffer, size } = req.file`."""
 _FIELD = re.compile(r"(?<![\w.])(\w+)\.\w+")
 _MAPS = re.compile(r"\w*(Map|Dictionary|Value|Params|Query|QueryCollection|String|str)$")
 
@@ -330,6 +392,8 @@ def _is_asked(value: str, given: frozenset[str] | set[str], facts: Facts) -> boo
         return False  # A setting of the server.
     # `{"size": response.size}` states a size.
     if value.startswith("{") or not _NAMED.search(value) or not given & words(value):
+        return False
+    if _OF_UPLOAD.search(value):
         return False
     own = [each for each in facts.functions_named(*_CALLED.findall(value)) if each.parameters]
     if any(has_upper_bound(facts.text(each.span), facts) for each in own):

@@ -1,14 +1,22 @@
-"""Finds queues without a maximum size."""
+"""Finds queues without a maximum size.
+
+Evidence: an executor takes its tasks from the queue; or the file also answers requests, streams to clients,
+uses a client of a store, or waits for something else between two items that it takes from a queue. Other
+queues may hold a few commands of the program itself.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.stores import has_size_check
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.work_queues import queues_without_size
 
 _QUEUES = (
@@ -74,8 +82,69 @@ def _check(facts: Facts) -> Iterator[Hit]:
         few = _has_few(call) or _takes_one(call, facts) or _is_measured(call, facts)
         if not _is_bounded(call) and not _only_drained(call, facts) and not few:
             # A simple queue cannot be bounded, and is often used to hand over one answer.
-            sure = POSSIBLE if call.method in _SIMPLE else LIKELY
-            yield Hit(call.span, f"{call.written}() takes any number of items", sure)
+            sure = call.method not in _SIMPLE and (_is_of_executor(call, facts) or _may_be_flooded(facts))
+            what = f"{call.written}() takes any number of items"
+            yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
+
+
+_SLOW = NamePattern(
+    r"sqlx|diesel|sea_orm|tokio_postgres|postgres|clickhouse|mongo|mysql|redis|reqwest|lettre|smtp|mail|kafka|mqtt|scylla"
+    r"|cassandra|elasticsearch|influx|dynamo|aws_sdk|boto|httpx|aiohttp|requests|psycopg|asyncpg|sqlalchemy|motor|Npgsql"
+    r"|EntityFramework|Dapper|SqlClient|System\.Net\.Http|java\.sql|javax\.sql|jakarta\.persistence|springframework\.jdbc"
+    r"|springframework\.web|java\.net\.http|okhttp",
+    re.IGNORECASE,
+)
+"""Modules of clients of stores and services, which are slower than memory."""
+_STREAMS = TextPattern(
+    r"StreamingResponse|EventSourceResponse|text/event-stream|SseEmitter|[wW]eb[sS]ocket\b"
+)
+_TAKES = frozenset(("recv", "recv_many", "recv_async", "get", "take", "poll", "Take", "ReadAsync", "receive"))
+
+
+def _is_of_executor(call: Call, facts: Facts) -> bool:
+    """Return whether a pool of threads takes its tasks from the queue."""
+    names = {name.removeprefix("self.").removeprefix("this.") for name in call.assigned}
+    return any(
+        argument.value.span == call.span or argument.value.text.removeprefix("this.") in names
+        for each in facts.calls_with_method(_EXECUTOR.search)
+        for argument in each.arguments
+    )
+
+
+_EXECUTOR = re.compile(r"ThreadPool(Task)?Executor$")
+
+
+@lru_cache(maxsize=4)
+def _may_be_flooded(facts: Facts) -> bool:
+    """Return whether the file shows that items come from outside, or that their reader is slow."""
+    if facts.routes() or _STREAMS.search(facts.whole_text):
+        return True
+    return any(map(_SLOW.search, facts.imports.all_modules)) or _has_slow_reader(facts)
+
+
+def _has_slow_reader(facts: Facts) -> bool:
+    """Return whether a loop that takes items from a queue waits for something else in each round."""
+    for taken in facts.calls_of_method(*_TAKES):
+        for loop in facts.loops_around(taken) or _loops_over(taken, facts):
+            inside = facts.within(facts.calls, loop.body)
+            if taken.is_awaited and any(
+                each.is_awaited and each.method not in _TAKES and not _PAUSES.search(each.method)
+                for each in inside
+            ):
+                return True
+    return False
+
+
+_PAUSES = re.compile(r"sleep|tick|delay|timeout|wait|notified|lock|join|send|emit", re.IGNORECASE)
+
+
+def _loops_over(taken: Call, facts: Facts) -> tuple[Loop, ...]:
+    """Return the loop whose condition takes the items: `while let Some(item) = queue.recv().await`."""
+    return tuple(
+        loop
+        for loop in facts.loops
+        if is_within(taken.span, loop.span) and not is_within(taken.span, loop.body)
+    )
 
 
 def _has_few(call: Call) -> bool:

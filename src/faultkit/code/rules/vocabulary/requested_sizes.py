@@ -40,6 +40,13 @@ _TYPE = TextPattern(
 _FIELD = re.compile(rf"(?<![\w.])({SIZE}|size|count|first)\b", re.IGNORECASE)
 
 
+_READ_INTO = re.compile(
+    r"\b(?:Deserialize\w*|InputObject|FromQuery|FromForm|IntoParams|SimpleObject)\b[^{}]*$"
+)
+_ABOVE = 400
+"""Bytes before a type of Rust in which its attributes stand: a request is read only into some types."""
+
+
 @dataclass(frozen=True, slots=True)
 class SizeField:
     """A field of a declared type that holds the size of a page, and states no maximum."""
@@ -53,6 +60,8 @@ def size_fields(facts: Facts) -> Iterator[SizeField]:
     """Yield fields for sizes without a maximum, of types that hold what a request asks for."""
     text = facts.whole_text
     for declared in _TYPE.finditer(text):
+        if facts.language == "rust" and not _READ_INTO.search(text[: declared.start()][-_ABOVE:]):
+            continue
         start, end = _body(declared, text, facts)
         for found in _FIELD.finditer(text, start, end):
             line = _declaration(found, start, end, text, facts)
@@ -208,7 +217,51 @@ def schema_fields(facts: Facts) -> Iterator[tuple[str, Span]]:
             continue
         if not _IS_NUMBER.search(declaration) or not _FROM_QUERY.search(text) or not _TAKES.search(text):
             continue
+        if _is_documented(declaration, text) or _is_of_output(found, text):
+            continue
         yield found[1], facts.syntax.place_of(found)
+
+
+_VALIDATES = TextPattern(r"querystring|fastify|[aA]jv")
+_OF_PAGE = re.compile(
+    r"(?<![\w.])[\"']?(?:page|offset|skip|cursor|after|before|sort\w*|order\w*|q|query|search|filter\w*|from|start)[\"']?\s*:",
+    re.IGNORECASE,
+)
+_OUTPUT = re.compile(r"\b(?:output|response|returns|result|reply)\w*[\"']?\s*[(:=]\s*", re.IGNORECASE)
+
+
+def _is_documented(declaration: str, text: str) -> bool:
+    """Return whether a schema in JSON only describes a parameter, and no library of the file reads it."""
+    return re.match(r"[\"']?\s*:\s*\{", declaration) is not None and not _VALIDATES.search(text)
+
+
+def _is_of_output(found: re.Match[str], text: str) -> bool:
+    """Return whether a field describes what is answered, or is the size of one thing."""
+    start = _opening(text, found.start())
+    if found[1].lower() in ("size", "first", "top", "take"):
+        end = end_of_bracket(text, start, "}") or found.end()
+        if not _OF_PAGE.search(text[start:end]):
+            return True
+    before = start
+    for _ in range(6):
+        if before <= 0:
+            return False
+        line = text[text.rfind("\n", 0, before) + 1 : before]
+        if _OUTPUT.search(line):
+            return True
+        before = _opening(text, before - 1)
+    return False
+
+
+def _opening(text: str, at: int) -> int:
+    """Return the place behind the bracket that is open at a place; 0 if there is none."""
+    depth = 0
+    for place in range(at - 1, max(-1, at - 4000), -1):
+        sign = text[place]
+        depth += (sign in ")]}") - (sign in "([{")
+        if depth < 0:
+            return place + 1
+    return 0
 
 
 def _expression(text: str, start: int) -> str:
