@@ -13,6 +13,11 @@ BY_SLUG = {rule.slug: rule for rule in RULES}
 _PAGE = "unbounded-page-size"
 _QUEUE = "unbounded-queue"
 _CACHE = "unbounded-cache"
+_FAN_OUT = "unbounded-fan-out"
+_FILE = "whole-file-loaded"
+_BODY = "whole-body-loaded"
+_LIST = "list-as-queue"
+_COPY = "deep-copy-in-loop"
 
 SHOWN = [
     (
@@ -93,6 +98,91 @@ SHOWN = [
             if ip not in _places_cache:
                 _places_cache[ip] = requests.get(f"https://geo.example/{ip}", timeout=2).json()
             return _places_cache[ip]
+        """,
+    ),
+    (
+        _FAN_OUT,
+        "python",
+        """
+        import asyncio
+
+        async def notify_all(store, client):
+            devices = await store.devices()
+            await asyncio.gather(*(client.post(device.url) for device in devices))
+        """,
+    ),
+    # Each task has a connection of its own.
+    (
+        _FAN_OUT,
+        "csharp",
+        """
+        public class PricesController : ControllerBase
+        {
+            public async Task<IActionResult> Post([FromBody] Prices prices)
+            {
+                var tasks = prices.Rows.Select(async row =>
+                {
+                    await using var scope = services.CreateAsyncScope();
+                    await scope.ServiceProvider.GetRequiredService<Db>().SaveChangesAsync();
+                });
+                await Task.WhenAll(tasks);
+                return Ok();
+            }
+        }
+        """,
+    ),
+    (
+        _FILE,
+        "python",
+        """
+        def total(path):
+            found = 0
+            with open(f"{path}/access.log") as lines:
+                for line in lines.readlines():
+                    found += size_of(line)
+            return found
+        """,
+    ),
+    (
+        _BODY,
+        "typescript",
+        """
+        import { writeFile } from "fs/promises";
+
+        export async function mirror(url: string, path: string) {
+          const answer = await fetch(url);
+          const bytes = await answer.arrayBuffer();
+          await writeFile(path, Buffer.from(bytes));
+        }
+        """,
+    ),
+    (
+        _LIST,
+        "python",
+        """
+        class Recent:
+            def __init__(self):
+                self.samples = []
+
+            def add(self, sample):
+                self.samples.append(sample)
+                if len(self.samples) > 100_000:
+                    self.samples.pop(0)
+        """,
+    ),
+    (
+        _COPY,
+        "python",
+        """
+        import copy
+        from flask import Flask
+
+        app = Flask(__name__)
+
+        @app.get("/cells")
+        def cells():
+            rows = db.execute("SELECT id FROM cells").fetchall()
+            return [cell_of(copy.deepcopy(template), row) for row in rows]
         """,
     ),
 ]
@@ -195,6 +285,123 @@ COUNTED = [
 
         def verify(token, settings):
             return decode(token, keys_of(settings.jwks_url))
+        """,
+    ),
+    # One connection has all commands.
+    (
+        _FAN_OUT,
+        "typescript",
+        """
+        export async function plans(user: User) {
+          const teams = await teamsOf(user.id);
+          return Promise.all(teams.map((team) => redis.fetch(`plan:${team.id}`)));
+        }
+        """,
+    ),
+    # The program made the items itself.
+    (
+        _FAN_OUT,
+        "typescript",
+        """
+        export async function enable(user: User) {
+          const codes = generateCodes(user.id);
+          await Promise.all(codes.map((code) => api.post("/codes", code)));
+        }
+        """,
+    ),
+    # An operator starts it now and then.
+    (
+        _FAN_OUT,
+        "python",
+        """
+        import threading
+        from flask import Flask
+
+        app = Flask(__name__)
+
+        @app.post("/tags/<name>/clear")
+        def clear(name):
+            threading.Thread(target=clear_tag, args=(name,), daemon=True).start()
+            return "started"
+        """,
+    ),
+    # A file of the program.
+    (
+        _FILE,
+        "python",
+        """
+        def names(path):
+            found = {}
+            with open(path) as lines:
+                for line in lines.readlines():
+                    key, _, value = line.partition(":")
+                    found[key] = value
+            return found
+        """,
+    ),
+    # What the program has packed itself.
+    (
+        _FILE,
+        "python",
+        """
+        import brotli
+        from flask import Flask, Response
+
+        app = Flask(__name__)
+
+        @app.get("/pages/<name>")
+        def page(name):
+            with open(path_of(name), "rb") as file:
+                return Response(brotli.decompress(file.read()))
+        """,
+    ),
+    # A user on the command line.
+    (
+        _BODY,
+        "typescript",
+        """
+        import { Command } from "commander";
+        import { writeFile } from "fs/promises";
+
+        export async function save(url: string, path: string) {
+          const answer = await fetch(url);
+          const bytes = await answer.arrayBuffer();
+          await writeFile(path, Buffer.from(bytes));
+        }
+        """,
+    ),
+    # Few of them, in turn.
+    (
+        _LIST,
+        "java",
+        """
+        import java.util.ArrayList;
+        import java.util.List;
+
+        class Pool {
+            private final List<Entry> entries = new ArrayList<>();
+
+            Entry next() {
+                Entry entry = entries.remove(0);
+                entries.add(entry);
+                return entry;
+            }
+        }
+        """,
+    ),
+    # The request takes longer than the copy.
+    (
+        _COPY,
+        "python",
+        """
+        import copy
+        import requests
+
+        def notify(template, rows):
+            for row in rows:
+                payload = copy.deepcopy(template)
+                payload["to"] = row
+                requests.post(URL, json=payload, timeout=5)
         """,
     ),
 ]

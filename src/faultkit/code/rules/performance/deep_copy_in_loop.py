@@ -1,13 +1,19 @@
-"""Finds deep copies of the same object in every round of a loop."""
+"""Finds deep copies of the same object in every round of a loop.
+
+Evidence: the loop runs for each request or message, and does nothing that takes longer than a copy, such as
+a request.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _COPIES = frozenset(
     ("copy.deepcopy", "structuredClone", "lodash.cloneDeep", "lodash/cloneDeep", "_.cloneDeep", "cloneDeep")
@@ -38,7 +44,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             for each in facts.within(facts.assignments, loops[0].body)
         )
         if head not in mine and not made:
-            yield Hit(call.span, f"{subject} is copied as a whole for every item", LIKELY)
+            often = frequency_of(loops[0], facts) in ("request", "message")
+            asks = any(each.call for each in remote_calls(facts) if is_within(each.call.span, loops[0].body))
+            what = f"{subject} is copied as a whole for every item"
+            yield Hit(call.span, what, LIKELY if often and not asks else POSSIBLE)
 
 
 def _subject(call: Call) -> str:

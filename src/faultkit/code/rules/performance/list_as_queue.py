@@ -1,4 +1,7 @@
-"""Finds lists that are used as queues: items are added at the end and taken from the front."""
+"""Finds lists that are used as queues: items are added at the end and taken from the front.
+
+Evidence: the list is compared with a limit that is large, or holds, by its name, work or what happens.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
-from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_few
 
 _ADDS = frozenset(("append", "extend", "push", "add", "Add", "AddRange", "addAll", "extend_from_slice"))
@@ -28,6 +31,10 @@ _SMALL = re.compile(
     re.IGNORECASE,
 )
 """Names of lists that stay short."""
+_OF_WORK = re.compile(
+    r"queue|pending|todo|work|frontier|backlog|buffer|window|recent|event|sample|message|task|job|visit",
+    re.IGNORECASE,
+)
 _SHORT = re.compile(r"[<>]=?\s*(\d{1,3})\b(?![_\d])")
 
 
@@ -47,7 +54,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_window(name, scope, facts) or _is_work_list(call, name, facts):
             told.add((scope.owner, name))
-            yield Hit(call.span, f"{call.written}(0) moves every other item of the list", LIKELY)
+            limited = re.search(rf"\b{re.escape(name)}\b[^\n;]*(?:[<>]|==)", facts.text(scope.body))
+            sure = limited is not None or _OF_WORK.search(name) is not None
+            what = f"{call.written}(0) moves every other item of the list"
+            yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
 
 
 def _is_array(call: Call, name: str, facts: Facts) -> bool:

@@ -1,12 +1,18 @@
-"""Finds bodies and stored objects that are held in memory as a whole, though they are used in parts."""
+"""Finds bodies and stored objects that are held in memory as a whole, though they are used in parts.
+
+Evidence: the content is used line by line; or it is written, and the file is no part of a program for the
+command line.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.held_wholes import is_kept, wholes_used_in_parts
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -23,6 +29,13 @@ _USES = {
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for hit in _hits(facts):
+        # A user on the command line saves one file after the other.
+        once = hit.message.endswith("written") and is_command_line(facts)
+        yield replace(hit, confidence=POSSIBLE) if once else hit
+
+
+def _hits(facts: Facts) -> Iterator[Hit]:
     if facts.language == "python":
         hits = list(_python(facts))
     elif facts.language in _HOLDS:

@@ -1,11 +1,15 @@
-"""Finds files and request bodies that are read into memory as a whole."""
+"""Finds files and request bodies that are read into memory as a whole.
+
+Evidence: a client or another service decides about the size; or a file is read for each request or message,
+or holds, by its name, data that grows. Other files of a program are mostly small.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.collected_bodies import collected_bodies
@@ -58,7 +62,8 @@ _DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|d
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in unbounded_bodies(facts):
-        yield Hit(span, what, LIKELY)
+        few = _BY_SERVER in what or _is_of_own_file(span, facts)
+        yield Hit(span, what, POSSIBLE if few else LIKELY)
     for span in collected_bodies(facts):
         yield Hit(span, "this takes a body of any size into memory", LIKELY)
     for span, what in (*unbounded_lines(facts), *foreign_bodies(facts)):
@@ -71,9 +76,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 and _is_iterated(call, facts)
                 and not _is_small(call, facts)
             ):
-                yield Hit(
-                    call.span, f"{call.written}() holds all lines, though they are used one by one", LIKELY
-                )
+                what = f"{call.written}() holds all lines, though they are used one by one"
+                yield Hit(call.span, what, _sureness(call, facts))
         elif _is_read_whole(call, facts) or (whole is not None and whole.match(call.name)):
             yield from _hit(call, facts)
         elif facts.language == "go" and (read := _read_in_go(call, facts)) is not None:
@@ -102,13 +106,50 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         or (call.method in _ALL_LINES and not _is_changed_whole(call, facts))
         or _is_looked_through(call, facts)
     ):
-        yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
+        what = f"{call.written}() holds the whole file, though it is used line by line"
+        yield Hit(call.span, what, _sureness(call, facts))
     elif _is_handed_on(call, facts):
-        yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
+        what = f"{call.written}() holds the whole file only to hand it on"
+        yield Hit(call.span, what, _sureness(call, facts))
     elif call.method == "read_to_string":
         return  # Texts are templates and settings.
     elif frequency_of(call, facts) == "request" and not _is_literal(opened) and _is_sent(call, facts):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+_LARGE = re.compile(
+    r"(?<![a-z])(?:(?:access|audit|event|server)_?)?logs?(?![a-z])|csv|tsv|jsonl|ndjson|parquet|dump|export|import(?!ant)|records"
+    r"|(?<![a-z])rows|upload|catalog|dataset|backup|archive|Body\b",
+    re.IGNORECASE,
+)
+"""Words of files that grow with the data of a service."""
+_BY_SERVER = "up to the limit of the server"
+
+
+def _sureness(call: Call, facts: Facts) -> float:
+    """Return LIKELY if the file is large by its name, or is read for each request or message."""
+    if frequency_of(call, facts) in ("request", "message"):
+        return LIKELY
+    scope = facts.named_function_of(call)
+    texts = [facts.text((call.origin or call).span), facts.text(call.callee), _function(call, facts)]
+    for caller in facts.callers_of(scope) if scope is not None else ():
+        texts += [facts.text(caller.span), *(loop.over for loop in facts.loops_around(caller))]
+    return LIKELY if any(map(_LARGE.search, texts)) else POSSIBLE
+
+
+def _is_of_own_file(span: Span, facts: Facts) -> bool:
+    """Return whether what is unpacked is read from a file of the program: `decompress(f.read())`."""
+    inside = facts.within(facts.calls, span)
+    return any(
+        _OPENS.search(call.name) or (call.origin is not None and _OPENS.search(call.origin.name))
+        for call in inside
+    )
+
+
+_OPENS = re.compile(
+    r"^(open|io\.open|pathlib\.Path\.(open|read_bytes)|fs(/promises)?\.(promises\.)?readFile(Sync)?"
+    r"|os\.(Open|ReadFile))\b"
+)
 
 
 _REPLACES = (
@@ -206,9 +247,21 @@ def _is_small(call: Call, facts: Facts) -> bool:
     text = facts.text(opened.span)
     if _OBJECT.search(facts.text(call.callee)):
         text = re.sub(r"\b[kK]ey\b", "", text)  # Every object has a key.
-    if _SETTINGS.search(text) or _SETTINGS.search(_function(call, facts)):
+    if _SETTINGS.search(text) or _SETTINGS.search(_function(call, facts)) or _is_short(call, facts):
         return True
     return _is_literal(opened) and _DATA.search(text) is None
+
+
+_MEASURED = re.compile(r"\.(?:Length|length\(\)|st_size|size|Size\(\)|len\(\))\s*[<>]=?\s*[\w(]")
+
+
+def _is_short(call: Call, facts: Facts) -> bool:
+    """Return whether the length of the file is compared with something before it is read."""
+    scope = facts.named_function_of(call)
+    return (
+        scope is not None
+        and _MEASURED.search(facts.text(Span(scope.body.start, call.span.start))) is not None
+    )
 
 
 def _is_handed_on(call: Call, facts: Facts) -> bool:
@@ -324,8 +377,21 @@ def _body(call: Call, read: str, facts: Facts) -> Iterator[Hit]:
     requests = {each.name for each in scope.parameters if each.type == "net/http.Request"}
     # A function that sends a request has one of its own.
     requests -= {name for name in requests if re.search(rf"\.Do\(\s*{name}\b|RoundTrip\(", body)}
+    if _is_told_to(call, facts):
+        return
     if any(read == f"{name}.Body" for name in requests) or read in ("c.Request.Body", "c.Request().Body"):
         yield Hit(call.span, f"{call.written}() takes a body of any size into memory", LIKELY)
+
+
+def _is_told_to(call: Call, facts: Facts) -> bool:
+    """Return whether a condition around says that there is no limit: `if cfg.maxBody < 0 { … }`."""
+    return any(
+        step.kind == "branch" and is_within(call.span, step.span) and _NO_LIMIT.search(step.text)
+        for step in facts.steps
+    )
+
+
+_NO_LIMIT = re.compile(r"(?:max|limit)\w*\s*(?:<=?|==)\s*(?:0|-1)\b", re.IGNORECASE)
 
 
 RULE = Rule(

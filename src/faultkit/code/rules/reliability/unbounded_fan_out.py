@@ -1,4 +1,8 @@
-"""Finds code that starts one task, thread or request for every item at once."""
+"""Finds code that starts one task, thread or request for every item at once.
+
+Evidence: each task sends a request or a message or starts a program, and the items are loaded, received or
+given, rather than made here or kept by the program.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,6 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, Place, is_within
-from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CSHARP,
@@ -15,7 +18,6 @@ from faultkit.code.rules.rule import (
     KOTLIN,
     LIKELY,
     POSSIBLE,
-    PYTHON,
     Hit,
     Rule,
 )
@@ -27,11 +29,15 @@ from faultkit.code.rules.vocabulary.concurrency_limits import (
     limits_for_one,
     unlimited_operators,
 )
-from faultkit.code.rules.vocabulary.few_items import are_few, is_few, iterated
+from faultkit.code.rules.vocabulary.few_items import are_few, is_few, iterated, may_be_many
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
-from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
-from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.started_work import (
+    STARTED_PROGRAMS,
+    is_remote,
+    reaches_out,
+    surely_leaves,
+)
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _ALL = (
@@ -83,15 +89,6 @@ _PER_TASK = re.compile(r"newVirtualThreadPerTaskExecutor$|newThreadPerTaskExecut
 _GROUPS = re.compile(r"errgroup|sync\.WaitGroup\.Go$|sourcegraph/conc")
 _READS_ON = re.compile(r"^\w+\.(Scan|Next)\(\w*\)$")
 """The condition of a loop over lines or rows in Go."""
-_PROGRAMS = frozenset(
-    ("create_subprocess_exec", "create_subprocess_shell", "Popen", "CommandContext", "ProcessBuilder",
-     "execFile", "spawn", "execa")
-)  # fmt: skip
-"""Calls that start a program; a machine has room for few at a time."""
-_STARTED_PROGRAMS = frozenset(
-    ("child_process.fork", "child_process.spawn", "child_process.exec", "child_process.execFile",
-     "worker_threads.Worker", "subprocess.Popen", "multiprocessing.Process")
-)  # fmt: skip
 _WAITED = re.compile(r"\.(wait|communicate|join|waitFor)\(|\bawait\b|yield")
 _THREADS = frozenset(
     ("threading.Thread", "multiprocessing.Process", "Thread", "java.lang.Thread", "Thread.startVirtualThread",
@@ -106,43 +103,6 @@ _COUNTED = TextPattern(
 """What says that the threads of a text are counted, or used again."""
 _COROUTINES = frozenset(("launch", "async"))
 _MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
-_REMOTE = re.compile(
-    r"^_?(re)?(fetch|download|upload|request|post|send|crawl|scrape|ping|probe|notify|publish|deliver|query"
-    r"|charge|email)(_|[A-Z]|$)"
-    r"|^_?(Fetch|Download|Upload|Request|Post|Send|Crawl|Scrape|Ping|Probe|Notify|Publish|Deliver|Query"
-    r"|Charge|Email)(_|[A-Z]|$)"
-)
-_OFTEN_REMOTE = re.compile(
-    r"^_?(mail|sync|export|invoke|mirror|enrich|refresh|persist|save|transfer|archive|backup|restore|replicate"
-    r"|forward|submit)(_|[A-Z]|$)"
-    r"|^_?(Mail|Sync|Export|Invoke|Mirror|Enrich|Refresh|Persist|Save|Transfer|Archive|Backup|Restore|Replicate"
-    r"|Forward|Submit)(_|[A-Z]|$)"
-)
-"""Names of what is started for each item; deeper inside they may mean anything."""
-_CLIENTS = re.compile(
-    r"(^|[._])\w*(client|api|http|repo(sitory)?|gateway|mailer|sender|notifier|publisher|producer|storage|bucket"
-    r"|prisma|db|s3|sqs|sns|dynamo(db)?|provider|remote|upstream|carrier|crm|supplier|warehouse)s?$",
-    re.IGNORECASE,
-)
-"""Receivers that are clients of something outside, by their names."""
-_CLIENT_TYPES = re.compile(r"(Client|Api|API|Gateway|Repository|Mailer|Publisher|Producer|Sender|Notifier)$")
-_CONTEXT = re.compile(r"^(\w*[cC]tx|context\.\w+\(.*)$")
-_PLAIN = frozenset(("get", "put", "call", "fetch", "load"))
-"""Functions, not methods, with names of requests."""
-_ENDS = re.compile(
-    r"^_?(a?close|stop|shutdown|end|cancel|abort|destroy|dispose|disconnect|cleanup|clean_up|flush|remove"
-    r"|unsubscribe|rollback|release|drain|kill|terminate|getattr|get_name)",
-    re.IGNORECASE,
-)
-_LOCAL_WORK = frozenset(
-    (
-        "map", "filter", "forEach", "push", "append", "add", "then", "catch", "json", "text", "join", "keys",
-        "values", "items", "entries", "Add", "Done", "Lock", "Unlock", "Err", "WithTimeout", "WithCancel",
-        "WithDeadline", "WithValue", "Value", "StartSpan", "Start", "SpanFromContext",
-    )
-)  # fmt: skip
-
-
 _COMES = {
     "accepted": ("connection, however many clients come", POSSIBLE),
     "received": ("message, however many there are", LIKELY),
@@ -162,14 +122,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 not is_limited(call, (loop.body,), _source_of(call, loop, facts), facts)
                 or _reads_on_and_waits(call, loop, facts)
             )
-            and _reaches_out((call.span,), facts)
+            and reaches_out((call.span,), facts)
             and not _asks_items(call, loop, facts)
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             begun.append(call)
-            yield Hit(call.span, f"{started} is started for every item, however many there are", LIKELY)
+            sure = surely_leaves((call.span,), facts) and may_be_many(loop.over, call, facts)
+            what = f"{started} is started for every item, however many there are"
+            yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
         elif (
             (starts or _drops_task(call, facts))
+            and not _is_awaited_in_round(call, facts)
             and (source := received_by_loop(call, facts)) is not None
             and (not is_limited(call, (call.span,), "", facts) or waits_inside(call, facts))
         ):
@@ -189,7 +152,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ):
             begun.append(call)
             what = f"{call.written}() is started for every {often}, however many there are"
-            yield Hit(call.span, what, LIKELY)
+            # Many services are asked for such work now and then.
+            yield Hit(call.span, what, POSSIBLE)
         elif _sized_by_items(call, facts):
             yield Hit(
                 call.span, f"{call.written}() has a thread for every item, however many there are", LIKELY
@@ -204,17 +168,29 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and not is_few(source, call, facts)
             and not any(are_few(loop.targets) for span in made for loop in _loops_for(span, facts))
             and not is_limited(call, made, source, facts)
-            and _reaches_out(made, facts)
+            and reaches_out(made, facts)
         ):
-            yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
+            sure = surely_leaves(made, facts) and may_be_many(source, call, facts)
+            what = f"{call.written}() starts one task for every item at once"
+            yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
     for call in limits_for_one(facts):
         what = f"{call.written}() is made anew in each call, so that it limits nothing"
         yield Hit(call.span, what, LIKELY)
     for call in unlimited_operators(facts):
-        if facts.language == "rust" or _reaches_out((call.span,), facts):
+        if facts.language == "rust" or reaches_out((call.span,), facts):
             yield Hit(call.span, f"{call.written}() has no limit of how many run at once", LIKELY)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _is_awaited_in_round(call: Call, facts: Facts) -> bool:
+    """Return whether the round of a loop that starts a task waits for it, too."""
+    around = facts.loops_around(call)
+    if not around or len(call.assigned) != 1 or not call.assigned[0].isidentifier():
+        return False
+    later = facts.text(Span(call.span.end, around[-1].body.end))
+    name = re.escape(call.assigned[0])
+    return re.search(rf"\bawait\s+{name}\b|\b{name}\.(?:join|await|Wait|result|get)\b", later) is not None
 
 
 def _loops_for(span: Span, facts: Facts) -> Iterator[Loop]:
@@ -247,7 +223,7 @@ def _text_around(call: Call, facts: Facts) -> str:
 
 def _starts(call: Call, facts: Facts) -> bool:
     """Return whether a call starts something that runs beside its function."""
-    if call.name in _STARTED_PROGRAMS:
+    if call.name in STARTED_PROGRAMS:
         around = facts.loops_around(call)
         return bool(around) and not call.is_awaited and not _WAITED.search(facts.text(around[-1].body))
     if call.name in _STARTS or call.is_launched or (call.method == "Go" and _GROUPS.search(call.name)):
@@ -290,6 +266,8 @@ def _tasks_of(call: Call, facts: Facts) -> tuple[str, tuple[Span, ...]] | None:
             return iterated(each.value.text), (call.span, each.span)
     for pushed in facts.calls_of_method("append", "push", "add", "Add", "extend", "addAll", "AddRange"):
         if pushed.receiver_written == given and scope in (None, *facts.functions_around(pushed)):
+            if any(are_few(loop.targets) for loop in facts.loops_around(pushed)):
+                return None
             if (mapped := _mapped_in(pushed, call, facts)) is not None:
                 return mapped, (call.span, pushed.span)
             loop = _per_item(pushed, facts) or _streamed(pushed, call, facts)
@@ -331,52 +309,6 @@ def _across_rounds(loop: Loop, pushed: Call, waits: Call, facts: Facts) -> str:
     return loop.over if len(around) < 2 or is_within(waits.span, around[-2].body) else ALL_PARTS
 
 
-def _only_queries(asks: RemoteCall, facts: Facts) -> bool:
-    """Return whether a call asks a database, and a function that it calls asks nothing else."""
-    if asks.kind != "database" or asks.through is None:
-        return asks.kind == "database"
-    scope = facts.named_function_of(asks.through)
-    return scope is None or all(
-        each.kind == "database" for each in remote_calls(facts) if is_within(each.call.span, scope.body)
-    )
-
-
-_WAITS = re.compile(r"\w+Async\b")
-_OF_ROWS = re.compile(r"\w*[rR]epository\.\w+Async\b|\bTo(?:List|Array)Async\b")
-"""Queries, of which the pool of connections limits how many run at once (C#)."""
-
-
-def _reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
-    """Return whether what is started leaves the process, as far as this text shows.
-
-    Tasks that run already, clean-up and work in memory need no limit.
-    """
-    if facts.language == "csharp":
-        # By convention, methods whose names end with Async wait for something outside.
-        return any(_WAITS.search(_OF_ROWS.sub("", facts.text(span))) for span in spans)
-    # The pool of connections limits how many queries of Node and Python run at once.
-    pooled = facts.language in (*JAVASCRIPT, *PYTHON)
-    queries = {each.call for each in remote_calls(facts) if pooled and _only_queries(each, facts)}
-    remote = {each.call for each in remote_calls(facts)} - queries
-    inside = [call for span in spans for call in facts.within(facts.calls, span) if call not in queries]
-    if any(call.name in _STARTED_PROGRAMS for call in inside):
-        return True
-    if any(call in remote or _is_remote(call, facts) or _OFTEN_REMOTE.match(call.method) for call in inside):
-        return True
-    # Threads are given a function by its name.
-    texts = [argument.value.text for call in inside for argument in call.arguments]
-    called = {call.method for call in inside if call.receiver in ("", "self", "Self")}
-    named = facts.functions_named(*{*texts, *called})
-    if any(
-        call in remote or _is_remote(call, facts) or call.method in _PROGRAMS
-        for scope in named
-        for call in facts.within(facts.calls, scope.body)
-        if call not in queries
-    ):
-        return True
-    return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
-
-
 def _asks_items(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether the items are asked, as clients of a few services are: `c.Quote(ctx)` (Go).
 
@@ -385,39 +317,8 @@ def _asks_items(call: Call, loop: Loop, facts: Facts) -> bool:
         return True
     if facts.language != "go":
         return False
-    asked = [each for each in facts.within(facts.calls, call.span) if _is_remote(each, facts)]
+    asked = [each for each in facts.within(facts.calls, call.span) if is_remote(each, facts)]
     return bool(asked) and all(each.receiver_written in loop.targets for each in asked)
-
-
-def _is_remote(call: Call, facts: Facts) -> bool:
-    """Return whether a call leaves the process by its name, its receiver, or the context that it is given."""
-    if _ENDS.match(call.method) or is_logging(call) or call.method in _LOCAL_WORK:
-        return False
-    if _REMOTE.match(call.method) or (not call.receiver and call.method in _PLAIN):
-        return not call.constructs
-    if facts.language == "go":
-        first = call.argument(place=0)
-        return first is not None and _CONTEXT.match(first.value.text) is not None and "." in call.written
-    if not call.arguments:
-        return False
-    return _CLIENTS.search(call.receiver_written) is not None or _is_client(call, facts)
-
-
-def _is_client(call: Call, facts: Facts) -> bool:
-    """Return whether the object of a call has the type of a client."""
-    kind = type_of_receiver(call, facts)
-    head = call.receiver_written
-    if not kind and head.isidentifier():
-        kind = next(
-            (
-                each.type
-                for scope in facts.functions_around(call)
-                for each in scope.parameters
-                if each.name == head
-            ),
-            "",
-        )
-    return _CLIENT_TYPES.search(kind) is not None
 
 
 def _per_item(call: Call, facts: Facts) -> Loop | None:

@@ -14,6 +14,7 @@ from faultkit.code.facts import Assignment, Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.requested_sizes import (
     IS_SIZE,
     SIZE,
@@ -63,11 +64,6 @@ _BY_NAME = re.compile(
 """A helper that is given the name of a parameter: `intArg("limit", 50)`."""
 
 
-_OF_PROGRAM = (
-    "clap", "structopt", "argparse", "click", "typer", "commander", "yargs", "cobra", "picocli", "gumdrop",
-    "github.com/spf13/cobra", "github.com/urfave/cli/v2", "flag", "System.CommandLine", "clikt", "argh",
-)  # fmt: skip
-"""Modules that read the arguments of a command line."""
 _GIVES_SIZE = TextPattern(
     r"[._](?:limit|Limit|[sS]etLimit|take|Take|setMaxResults|maxResults|fetchSize|top|perPage|[pP]aginate|first|setPageSize|set_limit)\("
     rf"|[(, ](?:{SIZE})=\w"
@@ -82,7 +78,7 @@ _REFUSED_BY_STORE = TextPattern(r"[eE]lasticsearch|[oO]pen[sS]earch|RestHighLeve
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if facts.imports_any(*_OF_PROGRAM):
+    if is_command_line(facts):
         return  # The user of the program is its only client.
     text = facts.whole_text
     for hit, is_schema in _hits(facts):

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 COMMAND_LINES = (
@@ -15,7 +16,9 @@ COMMAND_LINES = (
     "github.com/alecthomas/kingpin", "setuptools",
 )  # fmt: skip
 """Libraries of command lines: their user sees that a program hangs, and ends it."""
-_OF_COMMANDS = re.compile(r"/cli(/v\d+)?$|^System\.CommandLine|^picocli|^(clap|structopt)\b")
+_OF_COMMANDS = NamePattern(
+    r"/cli(/v\d+)?$|^System\.CommandLine|(^|\.)(picocli|jcommander|clikt|airline)\b|^(clap|structopt|argh|gumdrop)\b"
+)
 _OF_BROWSER = re.compile(
     r"^(?:window\.\w|(?:local|session)Storage\.\w|(?:chrome|browser)\.(?:runtime|tabs|storage)\b"
     r"|document\.(?:getElement|querySelector|createElement|body|cookie|title|head|addEventListener|location))"
@@ -34,7 +37,7 @@ _OPTION = re.compile(r"timeout|deadline", re.IGNORECASE)
 
 def is_command_line(facts: Facts) -> bool:
     """Return whether a text imports a library of command lines."""
-    return facts.imports_any(*COMMAND_LINES) or any(map(_OF_COMMANDS.search, facts.imports.modules))
+    return facts.imports_any(*COMMAND_LINES) or any(map(_OF_COMMANDS.search, facts.imports.all_modules))
 
 
 def is_for_one_user(facts: Facts) -> bool:

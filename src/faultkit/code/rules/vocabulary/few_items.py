@@ -24,7 +24,7 @@ _FEW_NAMES = re.compile(
 )
 """Names of things of which a program has few."""
 _FEW_ITEMS = re.compile(
-    r"(?:^|_|(?<=[a-z]))(?:broker|role|socket|stat|process|shard|replica|node|peer|region|fork|ws|port_?pair|conn|connection"
+    r"(?:^|_|(?<=[a-z]))(?:broker|role|socket|stat|process|shard|replica|node|peer|region|fork|ws|port_?pair|conn|connection|client"
     r"|websocket)(?:_?ids?|_?names?)?$",
     re.IGNORECASE,
 )
@@ -35,6 +35,33 @@ def are_few(items: Iterable[str]) -> bool:
     """Return whether the names of the items of a loop say that there are few."""
     first = next((each.rpartition(" ")[2] for each in items if each not in ("_", "i", "index")), "")
     return _FEW_ITEMS.search(first) is not None
+
+
+_MADE_HERE = re.compile(
+    r"(?:\w+\.)*_?(?:generate|create|make|build|split|chunk|range|repeat)\w*\("
+    r"|\[\]$|list\(\)$|\{\}$|new \w+<?.*\(\)$",
+    re.IGNORECASE,
+)
+_ONE_ANSWER = re.compile(r"(?:await\s+)?(?:axios|fetch|got|ky|requests|httpx)\b", re.IGNORECASE)
+"""What is asked of another service comes in pages, whose size that service limits."""
+_GROUPED = re.compile(r"\b[gG]roup_?[bB]y\(")
+
+
+def may_be_many(source: str, call: Call, facts: Facts) -> bool:
+    """Return whether items are loaded, received or given, so that nothing here limits how many there are."""
+    if _GROUPED.search(facts.text(call.span)) or any(
+        are_few(loop.targets) for loop in facts.loops_around(call)
+    ):
+        return False
+    name = re.match(r"[&*\s]*(?:range\s+)?([A-Za-z_]\w*)", source)
+    if name is None:
+        return True
+    values = [
+        each.value.text.strip()
+        for each in facts.assignments_to(name[1], call)
+        if each.value is not None and name[1] in each.targets
+    ]
+    return not values or not all(_MADE_HERE.match(text) or _ONE_ANSWER.match(text) for text in values)
 
 
 def is_few(source: str, call: Call, facts: Facts) -> bool:
@@ -87,7 +114,13 @@ _OF_CONSTANT = re.compile(
 def _is_known(over: str) -> bool:
     """Return whether the number is fixed: a literal, a constant, or a range of numbers."""
     return (
-        re.fullmatch(r"[\[({].*[\])}]|([\w.]+\.)?[A-Z][A-Z0-9_]*|\d+\.\.=?\w+|range\(.*", over, re.DOTALL)
+        re.fullmatch(
+            r"[\[({].*[\])}]|([\w.]+\.)?[A-Z][A-Z0-9_]*|\d+\.\.=?\w+|range\(.*"
+            r"|Enumerable\.Range\(.*|Array\.from\(\s*\{\s*length.*|(?:new )?Array\(\d.*"
+            r"|(?:_|lodash)\.(?:times|range)\(.*",
+            over,
+            re.DOTALL,
+        )
         is not None
     )
 

@@ -76,8 +76,8 @@ _CONVERTS = re.compile(
     r"|std::str::from_utf8|Encoding\.\w+\.GetString)\(|(gunzip|unzip|decompress|inflate)\w*\(",
 )
 _BY_LINE = (
-    r"(split\(\s*[b`]?['\"/`](\\n|\\r\\n|\\r\?\\n|\\\\n|\\\\R|\\\\r\?\\\\n)"
-    r"|Split\(\s*(new\[\] ?\{ ?)?['\"]\\n|splitlines\(|lines\(\)|lineSequence\(|Lines\()"
+    r"(split\(\s*[b`]?['\"/`](\\n|\\r\\n|\\r\?\\n|\\\\n|\\\\R|\\\\r\?\\\\n)(?!['\"/`]\s*,\s*\d)"
+    r"|Split\(\s*(new\[\] ?\{ ?)?['\"]\\n(?!['\"]\s*,\s*\d)|splitlines\(|lines\(\)|lineSequence\(|Lines\()"
 )
 
 
