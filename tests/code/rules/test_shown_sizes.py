@@ -187,6 +187,23 @@ SHOWN = [
     ),
 ]
 
+SHOWN += [
+    # The handler of requests is known by its parameters.
+    (
+        _CACHE,
+        "javascript",
+        """
+        const answerCache = {};
+
+        exports.handle = async (req, res) => {
+          const name = nameOf(req.url);
+          if (!(name in answerCache)) answerCache[name] = await rendered(name);
+          res.send(answerCache[name]);
+        };
+        """,
+    ),
+]
+
 COUNTED = [
     # The function of another file that gets the size may limit it.
     (

@@ -114,5 +114,6 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVA, *KOTLIN, *CSHARP, *RUST),
     check=_check,
+    by_default=False,
     words=(b".pop(0)", b".remove(0)", b".removeAt(0)", b".RemoveAt(0)"),
 )

@@ -96,7 +96,7 @@ _SLOW = NamePattern(
 )
 """Modules of clients of stores and services, which are slower than memory."""
 _STREAMS = TextPattern(
-    r"StreamingResponse|EventSourceResponse|text/event-stream|SseEmitter|[wW]eb[sS]ocket\b"
+    r"StreamingResponse|EventSourceResponse|text/event-stream|SseEmitter|WebSocketSession|ServerEndpoint|WebSocketServer|websocket\.accept"
 )
 _TAKES = frozenset(("recv", "recv_many", "recv_async", "get", "take", "poll", "Take", "ReadAsync", "receive"))
 

@@ -10,6 +10,7 @@ import re
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.client_keys import has_addresses, is_asked_by_clients, takes_request
+from faultkit.code.rules.vocabulary.failures import is_handler
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.stores import MapStore, Put, bound_names, given_words, plain_key, words
@@ -47,7 +48,7 @@ def has_open_key(put: Put, store: MapStore, facts: Facts) -> bool:
     given = given_words(put.scope, facts)
     if has_addresses(store) or is_of_client(put, given):
         return True
-    if given & words(put.key) and is_asked_by_clients(put, facts):
+    if given & words(put.key) and (is_asked_by_clients(put, facts) or _is_in_handler(put, facts)):
         return True
     if _is_configured(plain_key(put.key), put.scope, facts):
         return False
@@ -61,6 +62,11 @@ def has_open_key(put: Put, store: MapStore, facts: Facts) -> bool:
         if OPEN_WORD.search(word) or CLIENTS_TEXT.fullmatch(plain_key(word)):
             return True
     return is_fetched(put, given, facts)
+
+
+def _is_in_handler(put: Put, facts: Facts) -> bool:
+    """Return whether a handler of requests puts the value, by its parameters: `(req, res)`."""
+    return any(map(is_handler, facts.functions_around(put)))
 
 
 _LEVELS = 2
