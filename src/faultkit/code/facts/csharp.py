@@ -177,7 +177,8 @@ def _managed_body(node: Node) -> Node | None:
         if holder is None or holder.type == "using_statement":
             return None  # The statement itself is an item.
         return holder.parent
-    return node.child_by_field_name("body") or child_of(node, "block")
+    # The last node is the statement of `lock (gate) count++;`, which has no block.
+    return node.child_by_field_name("body") or child_of(node, "block") or node.named_children[-1]
 
 
 def _type_name(node: Node) -> str:

@@ -1,21 +1,37 @@
-"""Finds locks that are held during I/O."""
+"""Finds locks that are held during I/O.
+
+A finding is likely if threads wait for the lock, and the call is one of another service or a sleep, or other
+functions hold the lock for short, or it is static. Few wait for the lock of a key, an iterator or a screen.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
-from faultkit.code.languages.syntax import Node, Span
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.held_for_clients import is_written_elsewhere, written_to_clients
-from faultkit.code.rules.vocabulary.held_for_one import is_asked_before, loads_for_all, without_meant
+from faultkit.code.rules.vocabulary.held_for_one import (
+    is_asked_before,
+    is_lock_of_one,
+    is_short_for_others,
+    is_short_sleep,
+    loads_for_all,
+    without_meant,
+)
 from faultkit.code.rules.vocabulary.held_otherwise import given_work, in_maps, in_serial_work, serial_runners
 from faultkit.code.rules.vocabulary.http_requests import http_requests
-from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, guard_of, is_made_as_lock, lock_regions
+from faultkit.code.rules.vocabulary.lock_regions import (
+    LOCK_WORDS,
+    guard_of,
+    is_made_as_lock,
+    lock_regions,
+    regions_around,
+)
 from faultkit.code.rules.vocabulary.locked_waits import (
     awaited_in_short_locks,
     gate_that_others_need,
@@ -54,7 +70,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         http |= {call for call in facts.calls if _takes_context(call, facts) or _is_written(call, facts)}
         http |= {*written_to_clients(facts)}
         yield from _sent_in_go(facts)
-    waits = http | {*facts.calls_named(*_SLEEPS)} | {*waits_in_locks(facts)}
+    sleeps = {call for call in facts.calls_named(*_SLEEPS) if not is_short_sleep(call, facts)}
+    waits = http | sleeps | {*waits_in_locks(facts)}
     if facts.language == "rust":
         yield from _rust(waits | {each.call for each in remote_calls(facts)}, facts)
         return
@@ -67,7 +84,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         waits |= {call for call in asked if not _is_of_driver(call, facts)}
     yield from _of_items(facts)
     yield from _of_each(facts)
-    waits |= through_functions(waits - {*facts.calls_named(*_SLEEPS)}, facts)
+    waits |= through_functions(waits - sleeps, facts)
     waits |= {*given_work(waits, facts)}
     held = [
         (call, *found)
@@ -98,7 +115,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         what = f"{call.written}() waits while {lock} is held"
         # Tasks that wait for a lock cost little, and a query is short if the database is well.
         mild: Severity | None = None if is_shared and call in http else "medium"
-        yield Hit(call.span, what, LIKELY if is_shared else POSSIBLE, mild)
+        matters = is_shared and (call in http or call in sleeps or is_short_for_others(call, waits, facts))
+        is_likely = matters and not is_lock_of_one(call, lock, facts)
+        yield Hit(call.span, what, LIKELY if is_likely else POSSIBLE, mild)
 
 
 def _takes_locks(facts: Facts) -> bool:
@@ -309,12 +328,8 @@ def _items_of(guard: str, text: str) -> re.Pattern[str] | None:
 def _temporary(taken: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield a lock that is held to the end of `if let Some(x) = peers.lock().await.get(id) { … }`."""
     node = node_at(taken.span, facts)
-    while node is not None and node.type not in (
-        "if_expression",
-        "match_expression",
-        "block",
-        "while_expression",
-    ):
+    kinds = ("if_expression", "match_expression", "block", "while_expression")
+    while node is not None and node.type not in kinds:
         node = node.parent
     if node is None or node.type == "block" or not taken.is_awaited:
         return
@@ -402,7 +417,10 @@ def _kotlin(call: Call, facts: Facts) -> tuple[str, bool] | None:
         if each.method == "synchronized" and len(each.arguments) == 2:
             return each.arguments[0].value.text, True
         if each.method == "withLock" and each.receiver_written:
-            return each.receiver_written, not any(scope.is_async for scope in facts.functions_around(call))
+            # A coroutine that waits for a `Mutex` stops no thread.
+            is_of_tasks = facts.imports_any("kotlinx.coroutines.sync.Mutex", "kotlinx.coroutines.sync")
+            is_async = is_of_tasks or any(scope.is_async for scope in facts.functions_around(call))
+            return each.receiver_written, not is_async
     return None
 
 
@@ -461,28 +479,11 @@ def _acquired(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None
 def _java(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
     if re.search(r"\bsynchronized\b", facts.text(scope.head)):
         return "this", True
-    for name, body in _blocks(facts):
-        if is_within(call.span, body) and is_within(body, scope.body):
-            return name, True
+    for region in regions_around(call, lock_regions(facts)):
+        head = "" if region.taken is None else facts.text(region.taken)
+        if head.startswith("synchronized") and is_within(region.span, scope.body):
+            return facts.in_words_of(call, region.lock), True
     return _acquired(call, scope, facts)
-
-
-@lru_cache(maxsize=4)
-def _blocks(facts: Facts) -> tuple[tuple[str, Span], ...]:
-    """Return the blocks `synchronized (x) { … }`, which are no facts of their own."""
-    return tuple(_walked_blocks(facts))
-
-
-def _walked_blocks(facts: Facts) -> Iterator[tuple[str, Span]]:
-    todo: list[Node] = [facts.syntax.root] if b"synchronized" in facts.syntax.source else []
-    while todo:
-        node = todo.pop()
-        if node.type == "synchronized_statement" and (body := node.child_by_field_name("body")) is not None:
-            head = (
-                facts.text(Span(node.start_byte, body.start_byte)).removeprefix("synchronized").strip(" ()")
-            )
-            yield head, Span(body.start_byte, body.end_byte)
-        todo += node.named_children
 
 
 RULE = Rule(

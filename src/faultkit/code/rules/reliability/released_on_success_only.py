@@ -17,12 +17,20 @@ from faultkit.code.rules.vocabulary.begun_transactions import (
     never_rolled_back,
     never_rolled_back_in_jdbc,
 )
-from faultkit.code.rules.vocabulary.exits import call_that_fails_before, exit_between, exit_without_release
+from faultkit.code.rules.vocabulary.exits import (
+    call_that_fails_before,
+    exit_between,
+    exit_without_release,
+    is_survived,
+)
 from faultkit.code.rules.vocabulary.kept_marks import kept_marks
 from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
 from faultkit.code.rules.vocabulary.own_releases import (
     RELEASES,
+    ends_with_block,
     is_left_by_failure,
+    is_of_memory,
+    is_stored,
     released_by_its_taker,
     releases,
 )
@@ -85,13 +93,13 @@ def _released(facts: Facts) -> Iterator[Hit]:
         if scope is None or not call.assigned or call.is_managed:
             continue
         name = _held_by(call)
-        if not name.isidentifier() or name == "_":
+        if not name.isidentifier() or name == "_" or is_of_memory(call) or ends_with_block(call, facts):
             continue
         if (late := _managed_late(name, call, scope, facts)) is not None:
             what = f"{name} is not released where the function leaves before the block that does it"
             yield Hit(Span(call.span.start, late.span.end), what, LIKELY, severity)
             continue
-        if _is_outer(name, call, scope, facts):
+        if _is_outer(name, call, scope, facts) or is_stored(name, scope, facts):
             continue
         if _ANSWERS.search(call.name) and _is_given(name, scope, facts):
             continue
@@ -212,12 +220,8 @@ def _properties(facts: Facts) -> Iterator[Hit]:
         name = each.targets[0]
         inside = [call for call in facts.own(facts.calls, each.scope) if call.span.start > each.span.end]
         ends = [call for call in inside if call.written == f"{name}.close"]
-        managed = any(call.written == f"{name}.use" for call in inside)
-        if (
-            not ends
-            or managed
-            or any(facts.is_in_finally(call) or facts.handlers_around(call) for call in ends)
-        ):
+        sure = any(facts.is_in_finally(call) or facts.handlers_around(call) for call in ends)
+        if not ends or sure or any(call.written == f"{name}.use" for call in inside):
             continue
         if any(call.span.end < ends[-1].span.start and not is_logging(call) for call in inside):
             what = f"{name}.close() is left out when something between it and {each.value.text} fails"
@@ -250,9 +254,8 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
     if not facts.file_names.isdisjoint((name, f"self.{name}")):
         return True
     # The body of a `with` runs at the yield of its context manager, which gets the errors of that body.
-    handed = (
-        ("return",) if any(_MANAGER.search(each.name) for each in scope.decorators) else ("return", "yield")
-    )
+    is_manager = any(_MANAGER.search(each.name) for each in scope.decorators)
+    handed = ("return",) if is_manager else ("return", "yield")
     # What Go releases in a deferred call is only lent to the function that is called last.
     lent = facts.language == "go" and any(
         facts.is_deferred(each) and each.method in RELEASES and each.receiver_written == name
@@ -350,11 +353,9 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts, is_known
             return is_left_by_failure(call, last, between, scope, facts)
         if facts.language == "python" and _FILES.search(call.name):
             return _is_worked_on(call, between, last, scope, facts)
-        yields = any(
-            step.kind == "yield" and call.span.end < step.span.start < last.span.start
-            for step in facts.own(facts.steps, scope)
-        )
-        return yields or any(not is_logging(each) for each in between)
+        steps = facts.own(facts.steps_of("yield"), scope)
+        yields = any(call.span.end < each.span.start < last.span.start for each in steps)
+        return yields or any(not is_logging(each) and not is_survived(each, facts) for each in between)
     # Go has no exceptions: a return is missed if no release stands before it in its block.
     first = min(each.span.start for each in (normal or ends))
     check = next(
@@ -366,9 +367,7 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts, is_known
         over = f"{call.assigned[0]}.Next()"
         reads = [each.span.end for each in facts.within(facts.loops, scope.body) if over in each.over]
         first = min([first, *reads])
-    for step in facts.within(facts.steps, scope.body):
-        if step.kind not in ("return", "continue") or facts.function_of(step) is not scope:
-            continue
+    for step in facts.own(facts.steps_of("return", "continue"), scope):
         if step.kind == "continue" and facts.loops_around(step)[-1:] != facts.loops_around(call)[-1:]:
             continue
         if not call.span.end < step.span.start or step.span.end > first:
@@ -444,10 +443,23 @@ def _is_about_error(step: Step, call: Call, check: Handler | None, facts: Facts)
     last = check.span.end if check is not None else step.span.end
     return any(
         branch.kind == "branch"
-        and (is_within(call.span, branch.span) or call.span.end <= branch.span.start < last)
         and is_within(step.span, branch.span)
         and error.search(branch.text)
+        and (
+            is_within(call.span, branch.span)
+            or call.span.end <= branch.span.start < last
+            or _is_still_set(call, step, facts)
+        )
         for branch in facts.steps
+    )
+
+
+def _is_still_set(call: Call, step: Step, facts: Facts) -> bool:
+    """Return whether an error is that of a call: it is set again only where the function leaves before."""
+    return all(
+        facts.are_exclusive(each, step)
+        for each in facts.within(facts.assignments, Span(call.span.end, step.span.start))
+        if call.assigned[-1] in each.targets
     )
 
 

@@ -1,4 +1,8 @@
-"""Finds uses of a collection without the lock that guards it elsewhere."""
+"""Finds uses of a collection without the lock that guards it elsewhere.
+
+A finding is likely if two threads can break the collection or lose a change. In Python, one call of a method
+of a list or dict is a single step, and without the lock only possible harm.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import NamedTuple
 
 from faultkit.code.facts import Assignment, Facts, Loop, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, Region, lock_regions, regions_around
 
 _CHANGING = frozenset(
@@ -88,7 +92,13 @@ def uses_without_lock(facts: Facts) -> Iterator[Hit]:
                 lock = next(iter(_locks(held[0], regions)), "a lock")
                 doing = "changed" if each.changes else "read"
                 what = f"{field} is {doing} here without {lock}, which guards it elsewhere"
-                yield Hit(each.span, what, LIKELY)
+                yield Hit(each.span, what, POSSIBLE if _is_one_step(each, facts) else LIKELY)
+
+
+def _is_one_step(use: _Use, facts: Facts) -> bool:
+    """Return whether the interpreter changes a collection in one step: `append`, `d[k] = v` (Python)."""
+    is_counted = re.search(r"[-+*|&/]=", facts.text(use.span)) is not None
+    return facts.language == "python" and use.changes and not is_counted
 
 
 def _for_readers(field: str, uses: list[_Use], regions: list[Region]) -> Iterator[Hit]:

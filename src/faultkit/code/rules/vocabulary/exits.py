@@ -191,8 +191,18 @@ def _is_of(end: Placed, scope: Scope, facts: Facts) -> bool:
     return own is not None and own.outer is scope and facts.is_deferred(end) and not facts.is_launched(end)
 
 
+_CATCHES = re.compile(
+    r"^(tryCatch|try_catch|attempt|safely|allSettled|runCatching|settle|ignoreErrors?)$", re.I
+)
+
+
 def is_survived(call: Call, facts: Facts) -> bool:
-    """Return whether a function goes on after a call has failed."""
+    """Return whether a function goes on after a call has failed: in a handler, by `.catch(…)` of a promise,
+    or since a function around it returns errors as values."""
+    if call.method == "catch" and not re.search(r"\bthrow\b|reject", facts.text(call.span)):
+        return True
+    if _CATCHES.match(call.method) or any(_CATCHES.match(each.method) for each in facts.calls_around(call)):
+        return True
     return any(
         handler.is_broad and not handler.raises
         for each in facts.tries_around(call)

@@ -10,7 +10,7 @@ import re
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
-from faultkit.code.rules.vocabulary.lock_regions import lock_regions
+from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _EARLY = re.compile(r"\breturn\b")
@@ -110,6 +110,62 @@ _WRITES = NamePattern(
     r"^_?(Upsert|Update|Insert|Create|Save|Delete|Add|Put|Replace|Remove|Store|Set)([A-Z_]\w*)?$", re.I
 )
 _START = NamePattern(r"^_?(startup|start_?up_?check|on_?start_?up|init|initiali[sz]e|setup)$", re.I)
+
+
+_OF_ONE_USER = NamePattern(
+    r"(Iter(ator)?|Cursor|Scanner|Reader|Writer|Stream|Transaction|Tx|ViewModel|Presenter|Activity|Fragment)$",
+    re.I,
+)
+_STEPS_ON = NamePattern(
+    r"^_?(next|head|peek|advance|has_?next|move_?next(_?async)?|__next__|__anext__)$", re.I
+)
+_ENDS = NamePattern(
+    r"^_?(close|stop|shutdown|dispose|disconnect|terminate|connect|reconnect|open|start|ensure\w*|lazy\w*)(_?async)?$",
+    re.I,
+)
+
+
+def is_lock_of_one(call: Call, lock: str, facts: Facts) -> bool:
+    """Return whether few wait for a lock: it is found by a key, guards an object that one caller has, as an
+    iterator or the model of a screen, or is held to start and end something."""
+    if any(taken.written == lock and taken.arguments for taken in facts.managed_around(call)):
+        return True  # `with self.lock_of(key):`
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    return (
+        _OF_ONE_USER.search(scope.owner) is not None
+        or _STEPS_ON.match(scope.short_name) is not None
+        or _ENDS.match(scope.short_name) is not None
+    )
+
+
+def is_short_for_others(call: Call, waits: set[Call], facts: Facts) -> bool:
+    """Return whether other functions hold the lock around a call as well, and wait for nothing meanwhile, or
+    the lock is static."""
+    regions = lock_regions(facts)
+    scope, locks = facts.named_function_of(call), {each.lock for each in regions_around(call, regions)}
+    if any(re.search(rf"\bstatic\b[^;=()]*\b{re.escape(lock)}\b", facts.whole_text) for lock in locks):
+        return True
+    return any(
+        each.lock in locks
+        and facts.named_function_of(each) is not scope
+        and not any(is_within(one.span, each.span) for one in waits)
+        for each in regions
+    )
+
+
+_SHORT = re.compile(
+    r"0?\.0\d*|[1-9]?\d(?:L|\s*\*\s*time\.Millisecond)?|time\.Millisecond|\d+\s*\*\s*time\.(Micro|Nano)second"
+)
+
+
+def is_short_sleep(call: Call, facts: Facts) -> bool:
+    """Return whether a call sleeps for less than a tenth of a second, by a number that is written there."""
+    text = call.positional[0].value.text if call.method in ("sleep", "Sleep") and call.positional else ""
+    if facts.language == "python" and "." not in text:
+        return False
+    return _SHORT.fullmatch(text) is not None
 
 
 def without_meant(

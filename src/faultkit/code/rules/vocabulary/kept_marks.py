@@ -157,7 +157,10 @@ def _flagged(facts: Facts) -> Iterator[_Change]:
 
 def _is_asked(each: _Change, name: str, scope: Scope, facts: Facts) -> bool:
     """Return whether the function leaves, before it sets a flag, if that is set already."""
-    asked = re.compile(rf"(?<![\w]){re.escape(name)}\b")
+    # `if (!signing.HasValue)` asks whether a setting is known.
+    asked = re.compile(
+        rf"(?<![\w]){re.escape(name)}\b(?!\??\.HasValue|\s*(?:[!=]==?|is|is not)\s*(?:null|None|undefined)\b)"
+    )
     for step in facts.own(facts.steps, scope):
         if step.kind != "branch" or step.span.start > each.span.start or not asked.search(step.text):
             continue

@@ -26,13 +26,16 @@ _TAKES = {
     "kotlin": {"lock": "unlock", "tryLock": "unlock"},
     "csharp": {
         "Enter": "Exit",
+        "TryEnter": "Exit",
+        "TryEnterWriteLock": "ExitWriteLock",
+        "TryEnterReadLock": "ExitReadLock",
         "EnterWriteLock": "ExitWriteLock",
         "EnterReadLock": "ExitReadLock",
         "WaitAsync": "Release",
         "Wait": "Release",
     },
 }
-_READS = frozenset(("RLock", "EnterReadLock"))
+_READS = frozenset(("RLock", "EnterReadLock", "TryEnterReadLock"))
 
 
 LOCK_WORDS = (

@@ -121,7 +121,9 @@ def _must_be_released(taken: Call, end: Call, facts: Facts) -> bool:
         return False
     if facts.language != "go" and _FINDS.match(taken.method):
         return False
-    if _ends_with_another(taken, scope, facts) or _is_stored(taken.assigned[0], scope, facts):
+    if _ends_with_another(taken, scope, facts) or is_stored(taken.assigned[0], scope, facts):
+        return False
+    if _is_taken_later(taken, end, scope, facts) or _exits_after(end, scope, facts):
         return False
     if facts.language == "go":
         return (
@@ -173,13 +175,63 @@ _ENDS = NamePattern(r"^_?(close|shutdown|stop|destroy|dispose|terminate|teardown
 """Functions that end something else: what they take on the way has no more use."""
 
 
-def _is_stored(name: str, scope: Scope, facts: Facts) -> bool:
+def is_stored(name: str, scope: Scope, facts: Facts) -> bool:
     """Return whether the object is put where other functions have it."""
     return any(
         each.value is not None
         and each.value.text == name
         and any("." in target or "[" in target for target in each.targets)
         for each in facts.within(facts.assignments, scope.body)
+    )
+
+
+_MEMORY = re.compile(r"(ArrayPool|MemoryPool)\b.*\.Rent$|[mM]emoryPool\w*\.Rent$")
+
+
+def is_of_memory(call: Call) -> bool:
+    """Return whether what a call takes holds memory only, which is collected: a buffer, `:memory:`."""
+    if _MEMORY.search(call.name) or (
+        call.method == "Rent" and re.search(r"\.Shared$", call.receiver_written)
+    ):
+        return True
+    return any(":memory:" in each.value.literal for each in call.positional[:1])
+
+
+def ends_with_block(call: Call, facts: Facts) -> bool:
+    """Return whether a call is on what a `with` around it closes, or on something got from that (Python)."""
+    around = facts.managed_around(call) if facts.language == "python" else ()
+    names = {name for each in around for name in each.assigned}
+    root = call.receiver_written.partition(".")[0]
+    if not names or not root:
+        return False
+    given = [each.value.text for each in facts.assignments_to(root, call) if each.value is not None]
+    return root in names or any(not names.isdisjoint(re.findall(r"\w+", text)) for text in given)
+
+
+_PERMITS = frozenset(("release", "Release", "ReleaseAsync", "unlock", "Unlock", "UnlockAsync", "releaseLock"))
+_TAKES_PERMIT = NamePattern(r"^(try_?)?(acquire|lock|enter|take|wait)(_?async)?$", re.IGNORECASE)
+_EXITS = (
+    "System.exit", "java.lang.System.exit", "sys.exit", "os._exit", "process.exit", "Environment.Exit",
+    "os.Exit", "exitProcess", "kotlin.system.exitProcess",
+)  # fmt: skip
+
+
+def _is_taken_later(taken: Call, end: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a lock is only made here, and what is given back is taken by another call on it."""
+    return (
+        taken.constructs
+        and end.method in _PERMITS
+        and any(
+            _TAKES_PERMIT.match(each.method) and each.receiver_written == taken.assigned[0]
+            for each in facts.within(facts.calls, scope.body)
+        )
+    )
+
+
+def _exits_after(end: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the program ends in this function after the release: then all is given back."""
+    return any(
+        each.span.start > end.span.end for each in facts.within(facts.calls_named(*_EXITS), scope.body)
     )
 
 

@@ -1,0 +1,118 @@
+"""Findings about locks, files and retries that matter only if the file shows it have a low confidence."""
+
+# ruff: noqa: E101  (snippets of Go)
+
+from __future__ import annotations
+
+import pytest
+
+from faultkit.code.review.engine import findings_of
+from faultkit.code.rules.rule import LIKELY
+from tests.code.rules.cases import Case, bad
+from tests.code.rules.test_rules import BY_SLUG
+
+_HELD = "lock-held-over-io"
+
+POSSIBLE = [
+    bad(
+        _HELD,
+        "python",
+        """
+        class Channel:
+            def drop(self, key):
+                with self.lock_of(key):
+                    return requests.delete(f"https://store.example/{key}")
+        """,
+        4,
+    ),
+    bad(
+        _HELD,
+        "java",
+        """
+        class Windows {
+            private final WindowRepository windows;
+
+            synchronized void keep(Window window) {
+                windows.saveAll(window);
+            }
+        }
+        """,
+        5,
+    ),
+    bad(
+        _HELD,
+        "go",
+        """
+        package rows
+
+        type RowIterator struct {
+        	mu   sync.Mutex
+        	rows Rows
+        }
+
+        func (r *RowIterator) Next(ctx context.Context) (Row, error) {
+        	r.mu.Lock()
+        	defer r.mu.Unlock()
+        	row, err := r.rows.Fetch(ctx, 1)
+        	return row, err
+        }
+        """,
+        11,
+    ),
+    bad(
+        "unguarded-access",
+        "python",
+        """
+        import threading
+
+        class Ids:
+            def __init__(self):
+                self._lock = threading.Lock()
+                self._ids = []
+
+            def put(self, value):
+                self._ids.append(value)
+
+            def take(self):
+                with self._lock:
+                    return self._ids.pop()
+        """,
+        9,
+    ),
+]
+
+LIKELY_ONES = [
+    bad(
+        _HELD,
+        "java",
+        """
+        class Windows {
+            private final WindowRepository windows;
+            private int kept;
+
+            synchronized void keep(Window window) {
+                windows.saveAll(window);
+            }
+
+            synchronized int kept() {
+                return kept;
+            }
+        }
+        """,
+        6,
+    ),
+]
+
+
+@pytest.mark.parametrize("case", POSSIBLE, ids=str)
+def test_it_is_possible_without_evidence_in_the_file(case: Case) -> None:
+    found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
+    assert tuple(each.line for each in found) == case.lines
+    assert all(each.confidence < LIKELY for each in found)
+
+
+@pytest.mark.parametrize("case", LIKELY_ONES, ids=str)
+def test_it_is_likely_with_evidence_in_the_file(case: Case) -> None:
+    found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
+    assert tuple(each.line for each in found) == case.lines
+    assert all(each.confidence >= LIKELY for each in found)
