@@ -229,4 +229,282 @@ CASES = [
         }
         """,
     ),
+    good(
+        "retry-without-backoff",
+        "csharp",
+        """
+        class Sender
+        {
+            async Task Send(Func<Task> work)
+            {
+                var tries = 0;
+                do
+                {
+                    tries++;
+                    try
+                    {
+                        await work();
+                        return;
+                    }
+                    catch (Exception error)
+                    {
+                        await RecoverAsync(error);
+                    }
+                } while (tries < _most);
+            }
+
+            async Task RecoverAsync(Exception error)
+            {
+                await Task.Delay(_pause);
+            }
+        }
+        """,
+    ),
+    good(
+        "retry-without-backoff",
+        "python",
+        """
+        def take(store):
+            while True:
+                key = store.lease()
+                try:
+                    row = store.fetch(key)
+                except NoSuchRowError:
+                    continue
+                return row
+        """,
+    ),
+    good(
+        "retry-without-limit",
+        "python",
+        """
+        def ask(model, question):
+            attempt = 0
+            plain = False
+            while attempt < MOST:
+                attempt += 1
+                try:
+                    return model.ask(question)
+                except BadOption:
+                    if plain:
+                        raise
+                    plain = True
+                    attempt -= 1
+                except TimeoutError:
+                    time.sleep(2**attempt)
+        """,
+    ),
+    good(
+        "busy-loop",
+        "python",
+        """
+        def close_all(pool):
+            while True:
+                try:
+                    item = pool.queue.pop()
+                except IndexError:
+                    break
+                try:
+                    item.close()
+                except AttributeError:
+                    pass
+        """,
+    ),
+    good(
+        "busy-loop",
+        "typescript",
+        """
+        async function fresh() {
+          let ticket;
+          do {
+            ticket = Ticket.create({ code: Random.text(8), status: "new" });
+          } while (await Ticket.findOne({ where: { code: ticket.code } }));
+          return ticket;
+        }
+
+        async function moveAll(backend: Backend) {
+          let cursor = 0;
+          do {
+            cursor = await backend.moveFinished("failed", 100);
+          } while (cursor);
+        }
+
+        function drain(list: Items) {
+          while (list.items.length) {
+            const item = list.items.shift();
+            if (!item) continue;
+            show(item);
+          }
+        }
+        """,
+    ),
+    good(
+        "busy-loop",
+        "csharp",
+        """
+        class Pump
+        {
+            async Task Run(ChannelReader<int> source)
+            {
+                while (await source.WaitToReadAsync())
+                {
+                    while (source.TryRead(out var item)) Handle(item);
+                }
+            }
+
+            void Once()
+            {
+                bool again = false;
+                while (again)
+                {
+                    return;
+                }
+                while (again) ;
+            }
+        }
+        """,
+    ),
+    good(
+        "lock-not-released",
+        "typescript",
+        """
+        async function turn(limiter: Semaphore, work: Work) {
+          const got = await tryCatch(limiter.acquire());
+          if (got.error) {
+            throw got.error;
+          }
+          const done = await tryCatch(work.run());
+          await limiter.release();
+          return done;
+        }
+
+        function each(source: Source, entry: Entry) {
+          source.pause();
+          entry.done = source.resume.bind(source);
+          if (entry.skip) {
+            return;
+          }
+          write(entry);
+          source.resume();
+        }
+        """,
+    ),
+    good(
+        "ticker-not-stopped",
+        "go",
+        """
+        package metrics
+
+        var pusher *time.Ticker
+
+        func Register(ctx context.Context) *Registry {
+        	pusher = time.NewTicker(time.Second)
+        	return made
+        }
+        """,
+    ),
+    good(
+        "lock-guards-nothing",
+        "rust",
+        """
+        struct Barrier(Arc<RwLock<()>>);
+
+        impl Barrier {
+            async fn wait(self) {
+                let _ = self.0.read().await;
+            }
+        }
+        """,
+    ),
+    good(
+        "file-not-closed",
+        "csharp",
+        """
+        class Index
+        {
+            private Stream m_file;
+
+            public Index(string path)
+            {
+                m_file = File.OpenRead(path);
+            }
+
+            void Logs(string name, out Stream reads)
+            {
+                reads = File.Create(name);
+            }
+
+            (Stream, string) Both(string name, Stream given)
+            {
+                return (given ?? File.OpenRead(name), name);
+            }
+        }
+        """,
+    ),
+    good(
+        "temporary-file-left",
+        "python",
+        """
+        def keep(config, key, text):
+            with tempfile.NamedTemporaryFile("w", delete=False) as file:
+                file.write(text)
+            config[key] = file.name
+        """,
+    ),
+    good(
+        "temporary-file-left",
+        "java",
+        """
+        class Outputs {
+            void make(Path folder, String name) throws IOException {
+                File made = File.createTempFile(name, null, folder.toFile());
+                names.register(name);
+            }
+        }
+        """,
+    ),
+    good(
+        "listener-leak",
+        "typescript",
+        """
+        export const stopped = new Promise((resolve) => {
+          process.on("SIGTERM", () => resolve(""));
+        });
+        """,
+    ),
+    good(
+        "loaded-by-every-caller",
+        "python",
+        """
+        import asyncio
+
+        class Store:
+            async def _connection(self):
+                if self._conn is None or self._conn.closed:
+                    self._conn = await driver.connect(self.url)
+                return self._conn
+
+            async def run(self, sql):
+                async with self._lock:
+                    conn = await self._connection()
+                    return await conn.run(sql)
+        """,
+    ),
+    good(
+        "nested-retries",
+        "java",
+        """
+        interface Store {
+            @Retryable(includes = {IOException.class})
+            default URI put(URI to, InputStream data) throws IOException {
+                return write(to, data);
+            }
+
+            @Retryable(includes = {IOException.class})
+            default URI from(File file) throws IOException {
+                return this.put(uriOf(file), open(file));
+            }
+        }
+        """,
+    ),
 ]

@@ -79,9 +79,140 @@ POSSIBLE = [
         """,
         9,
     ),
+    bad(
+        "loaded-by-every-caller",
+        "csharp",
+        """
+        class Backend
+        {
+            private Client _client;
+
+            public async Task<Client> ClientAsync()
+            {
+                if (_client == null)
+                    _client = await Client.LoginAsync(_name);
+                return _client;
+            }
+        }
+        """,
+        8,
+    ),
+    bad(
+        "retry-without-backoff",
+        "python",
+        """
+        def ask(client, question):
+            for attempt in range(9):
+                try:
+                    return client.ask(question)
+                except UnauthorizedError:
+                    client.renew_token()
+        """,
+        2,
+    ),
+    bad(
+        "file-not-closed",
+        "python",
+        """
+        def lines(path):
+            return len(open(path).read())
+        """,
+        2,
+    ),
+    bad(
+        "checked-then-inserted",
+        "csharp",
+        """
+        class Logins
+        {
+            private readonly IMemoryCache _cache;
+
+            public async Task<bool> Known(string key)
+            {
+                if (_cache.TryGetValue(key, out bool known)) return true;
+                await Ask(key);
+                _cache.Set(key, true);
+                return false;
+            }
+        }
+        """,
+        7,
+    ),
+    bad(
+        "shared-mutable-state",
+        "python",
+        """
+        from flask import Flask
+
+        app = Flask(__name__)
+        latest = {}
+
+        @app.post("/latest/<name>")
+        def keep(name):
+            latest[name] = "new"
+            return "ok"
+        """,
+        8,
+    ),
+    bad(
+        "file-written-in-place",
+        "python",
+        """
+        import json
+
+        def main():
+            with open("words.json") as file:
+                words = json.load(file)
+            words["new"] = 1
+            with open("words.json", "w") as file:
+                json.dump(words, file)
+
+        if __name__ == "__main__":
+            main()
+        """,
+        7,
+    ),
 ]
 
 LIKELY_ONES = [
+    bad(
+        "loaded-by-every-caller",
+        "csharp",
+        """
+        class Backend
+        {
+            private Client _client;
+
+            public async Task<Client> ClientAsync()
+            {
+                if (_client == null || _client.ValidUntil < DateTime.Now)
+                    _client = await Client.LoginAsync(_name);
+                return _client;
+            }
+        }
+        """,
+        8,
+    ),
+    bad(
+        "shared-mutable-state",
+        "python",
+        """
+        from flask import Flask
+
+        app = Flask(__name__)
+        latest = {}
+
+        @app.post("/latest/<name>")
+        def keep(name):
+            latest[name] = "new"
+            return "ok"
+
+        @app.get("/latest")
+        def show():
+            return [name for name in latest.items()]
+        """,
+        8,
+    ),
     bad(
         _HELD,
         "java",

@@ -221,8 +221,17 @@ def _is_conditional(select: Span, loop: Loop, facts: Facts) -> bool:
     )
 
 
+_UNTIL_EMPTY = re.compile(
+    r"^(?!.*\|\|)[\w.\[\]]+\.(?:length|size(?:\(\))?|Count)(?:\s*>\s*0)?$|^len\([\w.]+\)"
+)
+
+
 def _polls_empty(loop: Loop, facts: Facts) -> bool:
-    """Return whether the loop goes on at once when `get_nowait()` or `empty()` finds nothing."""
+    """Return whether the loop goes on at once when `get_nowait()` or `empty()` finds nothing.
+
+    A loop that waits in its condition, or ends when a list is empty, does not."""
+    if WAITS_IN_HEAD.search(loop.over) or _UNTIL_EMPTY.search(loop.over.strip("() ")):
+        return False
     if _skips_nothing(loop, facts) or _works_on_something_only(loop, facts) or _tries(loop, facts):
         return True
     asks = [call for call in facts.within(facts.calls, loop.body) if call.method in _ASKS]
@@ -342,12 +351,24 @@ def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[
     text = _COMMENTS.sub("", facts.text(body)).strip("{} \t\n;")
     if text not in ("", "pass", "...", "continue"):
         return
-    if _ADVANCES.search(condition):
+    if _ADVANCES.search(condition) or _is_of_function(condition, span, facts):
         return
     called = re.findall(r"(\w+)\s*\(", condition)
     if called and (any(word not in _POLLS for word in called) or _takes(called, facts)):
         return
     yield Hit(Span(span.start, body.start), f"this waits for {condition[:40]} without a pause", LIKELY)
+
+
+def _is_of_function(condition: str, span: Span, facts: Facts) -> bool:
+    """Return whether a condition is a variable of the function alone, which no other thread can change."""
+    name = condition.strip("()! ")
+    scope = facts.function_of(Place(span))
+    declared = facts.assignments_to(name, Place(span)) if name.isidentifier() else ()
+    return (
+        bool(declared)
+        and all(each.scope is scope for each in declared)
+        and not any(facts.mentions(name, inner.span) for inner in facts.scopes if inner.outer is scope)
+    )
 
 
 def _takes(called: list[str], facts: Facts) -> bool:

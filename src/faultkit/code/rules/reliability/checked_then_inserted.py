@@ -1,4 +1,8 @@
-"""Finds rows, keys and files that are made after a question found none, while another may do the same."""
+"""Finds rows, keys and files that are made after a question found none, while another may do the same.
+
+A finding is likely if the second one does harm: what fills a cache twice with the same value, or sets a flag
+of an object that its owner starts once, is a possible one.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,14 @@ from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.claimed_rows import claimed_rows
-from faultkit.code.rules.vocabulary.claims import claims
+from faultkit.code.rules.vocabulary.claimed_things import Thing
+from faultkit.code.rules.vocabulary.claims import Claim, claims
 from faultkit.code.rules.vocabulary.counted_rows import counted_rows
 from faultkit.code.rules.vocabulary.idempotency_keys import SENT_ONCE
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.rules.vocabulary.row_guards import INSERT_GUARDS
 from faultkit.code.rules.vocabulary.sql_updates import counted_after_check, taken_after_check
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -76,9 +82,28 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, what, POSSIBLE)
     for claim in claims(facts):
         what = f"{_OTHERS[claim.thing.kind]} between {claim.asked} and {claim.taken}"
-        yield Hit(claim.span, what, LIKELY)
+        yield Hit(claim.span, what, POSSIBLE if _is_harmless(claim) else LIKELY)
 
 
+_FILLED = re.compile(r"cache|memo|lookup|known", re.IGNORECASE)
+
+
+def _is_harmless(claim: Claim) -> bool:
+    """Return whether two that come at once set the same value, or the function is called once by its name."""
+    thing = claim.thing
+    if thing.counts or thing.kind == "file":
+        return False
+    if thing.kind == "flag":
+        return runs_once(thing.scope) or not _says_under_way(thing)
+    return _FILLED.search(thing.store) is not None
+
+
+def _says_under_way(thing: Thing) -> bool:
+    """Return whether a flag says that work is under way, which a second caller must not begin."""
+    return _UNDER_WAY.search(thing.store) is not None
+
+
+_UNDER_WAY = re.compile(r"(?i:busy|locked|active|in_?progress|in_?flight|taken|claimed|sold|used)|[a-z]ing\b")
 _OTHERS = {
     "key": "another process may set the same key",
     "size": "another process may add one more",

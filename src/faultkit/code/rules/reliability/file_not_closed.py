@@ -1,12 +1,15 @@
-"""Finds files that are not closed on every path out of a function."""
+"""Finds files that are not closed on every path out of a function.
+
+A finding is likely if no other code can own the file. CPython closes a file without a name at once.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on, only_uses
 
 _OPENS = {
@@ -123,6 +126,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if call.method == "XSSFWorkbook" and not call.arguments:
             continue  # A new one has no file.
+        if _is_owned_elsewhere(call, facts):
+            continue
         if facts.language == "kotlin" and (
             _is_closed_in_chain(call, facts)
             or not (call.assigned or any(each.span.start == call.span.start for each in facts.calls_on(call)))
@@ -130,10 +135,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if call.is_argument and facts.language == "java" and not _wrapper_managed(call.span.start, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed when something fails", LIKELY)
-        elif not is_closed_or_passed_on(call, facts) or (
-            facts.language == "python" and _is_unnamed(call, facts)
-        ):
+        elif facts.language == "python" and _is_unnamed(call, facts):
+            yield Hit(call.span, f"what {call.written}() opens is not closed", POSSIBLE)
+        elif not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+
+
+def _is_owned_elsewhere(call: Call, facts: Facts) -> bool:
+    """Return whether a field or an `out` parameter gets the file, or the caller in what is returned."""
+    scope = facts.function_of(call)
+    if scope is None or facts.language not in ("csharp", "java", "kotlin"):
+        return False
+    given = {each.name for each in scope.parameters} if facts.language == "csharp" else set[str]()
+    if any(f"self.{name}" in facts.file_names or name in given for name in call.assigned):
+        return True
+    if call.is_argument or facts.calls_on(call):
+        return False
+    return any(is_within(call.span, step.span) for step in facts.own(facts.steps_of("return"), scope))
 
 
 def _lazy_streams(facts: Facts) -> Iterator[Hit]:

@@ -54,6 +54,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _of_new_objects(facts)
 
 
+_AWAITS = NamePattern(
+    r"^(wait|await|barrier|sync|drain|settle|flush)(_\w+)?$|_(done|idle|finished|released|drained)$"
+)
+
+
 def _given_back_at_once(facts: Facts) -> Iterator[Hit]:
     """Yield `let _ = slots.acquire().await?` and `slots.acquire().await?;` (Rust)."""
     if not _LOCK_TYPES.search(facts.syntax.source):
@@ -61,6 +66,9 @@ def _given_back_at_once(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method(*_GUARDS):
         if not call.receiver_written or (call.arguments and "many" not in call.method):
             continue
+        scope = facts.named_function_of(call)
+        if scope is not None and _AWAITS.search(scope.short_name):
+            continue  # It only waits until others have given it back.
         last = _end_of_chain(call, facts)
         if last is None:
             continue

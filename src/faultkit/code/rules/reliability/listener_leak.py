@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
     CERTAIN,
@@ -41,11 +43,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for each in kept_listeners(facts) if facts.language in JAVASCRIPT else ():
         if wrong and f"{key_of(each.call.receiver_written)}." in named:
             continue
+        if _is_of_file(each.call, facts):
+            continue
         what = f"{each.call.written}() adds a listener for every {each.often}, and none is ever removed"
         told.add(each.call.callee)
         yield Hit(each.call.callee, what, LIKELY)
     for kept in kept_listeners_of_ended(facts):
-        if kept.span not in told:
+        if kept.span not in told and not _ends_with_flow(kept, facts):
             yield Hit(kept.span, kept.what, LIKELY)
     if facts.language in JAVASCRIPT:
         found = [*removed_on_success_only(facts), *kept_after_timeout(facts), *kept_abort_listeners(facts)]
@@ -53,6 +57,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
         found = [*kept_registrations(facts)] if facts.language == "csharp" else []
     for span, what in found:
         yield Hit(span, what, LIKELY)
+
+
+def _is_of_file(call: Call, facts: Facts) -> bool:
+    """Return whether a listener is added once, when the file is loaded: in `new Promise(…)` at its top."""
+    around = [*facts.functions_around(call)]
+    return len(around) == 1 and any(
+        each.method == "Promise" and each.constructs and facts.function_of(each) is None
+        for each in facts.calls_around(call)
+    )
+
+
+_RELEASES = re.compile(r"\bawaitClose\s*\{[^}]*?\b(?:release|stop|close|dispose|destroy|shutdown)\w*\(")
+
+
+def _ends_with_flow(place: Placed, facts: Facts) -> bool:
+    """Return whether a flow releases what it listens to when nothing collects it any more (Kotlin)."""
+    scope = facts.named_function_of(place) if facts.language == "kotlin" else None
+    return scope is not None and _RELEASES.search(facts.text(scope.body)) is not None
 
 
 RULE = Rule(

@@ -1,4 +1,8 @@
-"""Finds values that are looked up, found missing, and then loaded by every caller that came meanwhile."""
+"""Finds values that are looked up, found missing, and then loaded by every caller that came meanwhile.
+
+A finding is likely if the file shows that there are many callers: the value gets too old, it belongs to the
+file, is static or in a cache, the map is one for threads, or the load runs for each request or message.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,14 @@ from functools import lru_cache
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.collaborators import is_store_call
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_places import is_boundary
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of, words
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -79,9 +84,7 @@ def loads_by_every_caller(facts: Facts) -> Iterator[Hit]:
             yield hit
     for call in facts.calls_of_method(*_STORES):
         scope = facts.named_function_of(call)
-        if scope is None or scope in seen:
-            continue
-        if (hit := _of_cache(call, scope, facts)) is not None:
+        if scope and scope not in seen and (hit := _of_cache(call, scope, facts)) is not None:
             seen.add(scope)
             yield hit
     yield from _through_helpers(facts, seen)
@@ -102,26 +105,28 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     if _SHARED.search(store.text) and _is_counted(store, put, facts):
         what = f"{store.bare} is read and written back in two steps: changes in between are lost"
         return Hit(put.span, what, LIKELY)
-    loaded = (
-        None
-        if _is_one_of_many(put.key, put.scope, facts)
-        else _loaded(put.span, put.value, between, put.scope, facts)
-    )
-    if loaded is not None:
+    loaded = _loaded(put.span, put.value, between, put.scope, facts)
+    if loaded is not None and not _is_one_of_many(put.key, put.scope, facts):
         what = f"until {store.bare} has the value, every caller loads it again"
         # A lock that is given back before the load may be a choice: it is not held over I/O.
         is_choice = _LOCK_WORDS.search(facts.text(put.scope.span)) is not None
-        return Hit(loaded, what, POSSIBLE if is_choice else LIKELY)
+        is_shared = _SHARED.search(store.text) is not None or _is_static(store.bare, facts)
+        has_many = is_shared or _AGE.search(facts.text(put.scope.span)) or _is_frequent(put, facts)
+        return Hit(loaded, what, LIKELY if has_many and not is_choice else POSSIBLE)
     if _EVENTS.search(put.scope.short_name):
         return None  # Events of one thing come one after the other.
     if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
-        what = (
-            f"{store.bare} is asked and filled in two steps: several callers make the value, and one is kept"
-        )
-        return Hit(put.span, what, LIKELY)
+        text = f"{store.bare} {facts.text(between)}"
+        what = f"{store.bare} is asked and filled in two steps: several callers make the value, one is kept"
+        return Hit(put.span, what, LIKELY if _COSTLY.search(put.value) or _COSTLY.search(text) else POSSIBLE)
     return None
 
 
+_COSTLY = re.compile(
+    r"(?i:client|conn|pool|channel|limiter|lock|semaphore|session|subscri|socket|breaker|counter|thread|executor)"
+    r"|\b(?:open|start|create|connect|register|fetch|query|load|download)\w*\("
+)
+"""What is lost or leaks if it is made twice: plain values are not."""
 _EVENTS = re.compile(r"^on[A-Z]|[a-z](?:Added|Removed|Changed|Connected|Joined|Discovered)$")
 _FOR_ONE_REQUEST = re.compile(r"(?:AuthorizationHandler|Controller|PageModel|ViewModel)$")
 _OR_ELSE = re.compile(r"\)?\s*(?:\?\?|\|\||\?:|,)\s*-?\d")
@@ -175,7 +180,7 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     if scope is None or not target or each.value is None or each.operator not in ("=", ":="):
         return None
     is_member = target.startswith("self.") or (
-        f"self.{target}" in facts.file_names and facts.language not in ("rust", "go", "python")
+        f"self.{target}" in facts.file_names and facts.language in ("java", "kotlin", "csharp")
     )
     is_global = target in facts.file_names and target.isidentifier()
     bare = target.removeprefix("self.")
@@ -215,7 +220,25 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     if loaded is None:
         return None
     what = f"while {bare} is missing or too old, every caller loads it again"
-    return Hit(loaded, what, LIKELY if _has_word(bare, tested[-1].text) else POSSIBLE)
+    has_many = (
+        any(_AGE.search(step.text) for step in tested)
+        or (is_global and not is_member)
+        or _is_static(bare, facts)
+        or _is_frequent(each, facts)
+    )
+    return Hit(loaded, what, LIKELY if has_many and _has_word(bare, tested[-1].text) else POSSIBLE)
+
+
+def _is_frequent(place: Placed, facts: Facts) -> bool:
+    """Return whether code runs for each request or message; a loop over items is one caller."""
+    return frequency_of(place, facts) in ("request", "message")
+
+
+def _is_static(name: str, facts: Facts) -> bool:
+    """Return whether a member belongs to its class and a variable to the file: all objects share it."""
+    if name in facts.file_names:
+        return True
+    return re.search(rf"\bstatic\b[^;=(){{}}]*\b{re.escape(name)}\b", facts.whole_text) is not None
 
 
 def _has_word(name: str, text: str) -> bool:
@@ -244,6 +267,8 @@ def _through_helpers(facts: Facts, seen: set[Scope]) -> Iterator[Hit]:
     for helper in facts.scopes:
         if not helper.name or helper.is_anonymous or not _FETCHES.match(helper.short_name):
             continue
+        if any(_ONE_OF_MANY.search(each.name) for each in helper.parameters):
+            continue
         kept = _kept_by(helper, facts)
         if not kept or helper in seen or _is_guarded(helper, facts, _load_in(helper, facts)):
             continue
@@ -257,7 +282,10 @@ def _through_helpers(facts: Facts, seen: set[Scope]) -> Iterator[Hit]:
             if name and not _is_guarded(scope, facts, call):
                 seen.add(scope)
                 what = f"while {name} is missing or too old, every caller loads it again"
-                yield Hit(call.span, what, LIKELY)
+                before = facts.text(Span(scope.body.start, call.span.start))
+                is_shared = _is_static(name, facts) or _CACHES.search(name)
+                has_many = is_shared or _AGE.search(before) or _is_frequent(call, facts)
+                yield Hit(call.span, what, LIKELY if has_many else POSSIBLE)
                 break
 
 
@@ -332,9 +360,8 @@ def _load_in(scope: Scope, facts: Facts) -> Call | None:
     """Return the first call of a function that waits for another service."""
     calls = [call for call in facts.within(facts.calls, scope.body) if not is_logging(call)]
     if facts.language in ("python", *JAVASCRIPT, "csharp", "rust") and scope.is_async:
-        return next(
-            (call for call in calls if call.is_awaited and not _CACHES.search(call.receiver_written)), None
-        )
+        awaited = (call for call in calls if call.is_awaited)
+        return next((call for call in awaited if not _CACHES.search(call.receiver_written)), None)
     if facts.language == "python" and not facts.imports_any(*_THREADED):
         return None
     remote = {each.call for each in remote_calls(facts) if each.kind != "cache"}
@@ -384,9 +411,7 @@ def _is_of_several(key: str, scope: Scope, facts: Facts) -> bool:
         for each in facts.within(facts.assignments, scope.body)
         if each.value is not None and key in each.targets
     ]
-    return any(
-        len(_VALUES.findall(text)) > 1 for text in (key, *made) if '"' in text or "'" in text or "`" in text
-    )
+    return any(len(_VALUES.findall(text)) > 1 for text in (key, *made) if re.search("[\"'`]", text))
 
 
 def _is_one_of_many(key: str, scope: Scope, facts: Facts) -> bool:
@@ -422,6 +447,10 @@ def _is_guarded(scope: Scope, facts: Facts, load: Call | None = None) -> bool:
         if regions_around(load, lock_regions(facts)):
             return True
         text = _LOCK_WORDS.sub("", text)
+    regions = lock_regions(facts)
+    callers = facts.callers_of(scope) if regions and scope.name else ()
+    if callers and all(regions_around(each, regions) for each in callers):
+        return True  # All callers hold a lock.
     called = [other for other in facts.scopes if other.name and other is scope.outer]
     return _GUARDS.is_in(text) or any(_GUARDS.is_in(facts.text(each.span)) for each in called)
 

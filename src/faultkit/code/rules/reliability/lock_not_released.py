@@ -10,7 +10,12 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.channel_slots import slots_kept
-from faultkit.code.rules.vocabulary.exits import call_that_fails_before, exit_without_release, left_before
+from faultkit.code.rules.vocabulary.exits import (
+    call_that_fails_before,
+    exit_without_release,
+    is_error_returned,
+    left_before,
+)
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
@@ -79,6 +84,8 @@ def _by_inverse(facts: Facts) -> Iterator[Hit]:
         scope = facts.function_of(call) if found is not None and call.receiver_written else None
         if found is None or scope is None or call.is_managed or call.is_returned:
             continue
+        if is_error_returned(call, facts) or _is_handed_on(found, call, scope, facts):
+            continue
         if facts.language != "rust" and call.method in _PAIRS and _is_lock(call, facts):
             continue  # A lock, which has been looked at.
         made = call.origin
@@ -100,6 +107,14 @@ def _by_inverse(facts: Facts) -> Iterator[Hit]:
         if begin is not None and (how := left_before(_end_of_statement(begin, facts), ends, scope, facts)):
             what = f"{ends[0].written}() is skipped when {how}"
             yield Hit(Span(call.span.start, ends[0].span.end), what, LIKELY)
+
+
+def _is_handed_on(found: re.Match[str], call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the method that gives it back is given to other code: `source.resume.bind(source)`."""
+    owner = re.escape(call.receiver_written)
+    gives = "|".join(_GIVES.get((found[1] or "").lower().replace("_", ""), ())) or "release"
+    word = rf"\b{owner}\.(?:{gives})\w*\b(?!\s*\()"
+    return re.search(word, facts.text(scope.body), re.IGNORECASE) is not None
 
 
 _CHAIN = re.compile(r"(?:\s*\.await|\s*\.\w+\([^()]*\)|\s*\?)*\s*;")
@@ -167,7 +182,7 @@ def _known(facts: Facts) -> Iterator[Hit]:
         for span, back in slots_kept(facts):
             yield Hit(span, f"the slot is kept where the function returns before {back}", LIKELY)
     for call in facts.calls_of_method(*_PAIRS):
-        if not _is_lock(call, facts):
+        if not _is_lock(call, facts) or is_error_returned(call, facts):
             continue
         scope = facts.function_of(call)
         if scope is None:

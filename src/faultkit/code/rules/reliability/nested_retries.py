@@ -54,8 +54,11 @@ def _in_reached(outer: Retry, known: list[Retry], facts: Facts) -> Retry | None:
             return Retry("helper", call.span, call.span, call, None, None, None, None)
     for scope in scopes:
         for each in known:
-            if each is not outer and _runs_code(each) and is_within(each.body, scope.span):
-                return each
+            if each is outer or not _runs_code(each) or not is_within(each.body, scope.span):
+                continue
+            if each.how == "decorator" and facts.language in ("java", "kotlin", "csharp"):
+                continue  # A proxy applies it, which a call within the class does not pass.
+            return each
     return None
 
 

@@ -143,6 +143,7 @@ RULE = Rule(
     severity="low",
     languages=EVERY_LANGUAGE,
     check=_check,
+    by_default=False,
     words=(
         b"raise_for_status", b"EnsureSuccess", b"error_for_status", b".ok", b"tatus", b"isSuccessful",
         b"is2xx", b"IsSuccess",

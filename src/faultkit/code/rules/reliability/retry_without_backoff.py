@@ -1,4 +1,8 @@
-"""Finds retries without a wait, or with the same wait every time."""
+"""Finds retries without a wait, or with the same wait every time.
+
+A retry at once is likely harmful if it repeats what is sent to others, after failures that time may mend.
+Loops that wait in a helper, swap a value, or go on to another item are no such retries.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,28 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.reconnecting import reconnecting_loops
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.retry_policies import reconnect_strategies, reconnects
 from faultkit.code.rules.vocabulary.stuck_counters import stuck_pauses
+from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _NEAR = re.compile(
-    r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind)\b|\.(stat|bind|unlink)$"
+    r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind|File|Directory|Path|Files)\b"
+    r"|\.(stat|bind|unlink|(rm|rmdir|unlink|mkdir|rename|stat)Sync)$"
 )
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.waits is False:
-            yield Hit(retry.place, "this retries at once, without a wait between tries", LIKELY)
+            if _is_remote(retry, facts) and not _waits_otherwise(retry, facts):
+                is_likely = not _is_after_change(retry, facts)
+                what = "this retries at once, without a wait between tries"
+                yield Hit(retry.place, what, LIKELY if is_likely else POSSIBLE)
         elif retry.waits_longer is False and _is_remote(retry, facts) and not _is_short(retry, facts):
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.place, what, LIKELY, "low")
@@ -43,6 +53,50 @@ def _is_remote(retry: Retry, facts: Facts) -> bool:
     if retry.loop is None:
         return True
     return not any(_NEAR.search(call.name) for call in facts.within(facts.calls, retry.body))
+
+
+_SWAPS = NamePattern(
+    r"^(weak_?)?compare_?(and_?)?(exchange|set|swap)|^compareAndSet|^CompareAndSwap|^CompareExchange", re.I
+)
+_GONE = NamePattern(r"NoSuch|Not_?Found|DoesNotExist|Missing|Stale|Conflict|Concurrency", re.I)
+"""Errors of an item that is no longer there, or of two that changed it at once."""
+_REFUSED = NamePattern(r"Unauthori[sz]ed|Authentic|Expired|Token|Redirect|Moved", re.I)
+"""Errors after which something is renewed before the next try."""
+
+
+def _waits_otherwise(retry: Retry, facts: Facts) -> bool:
+    """Return whether a loop waits in a function of this text, swaps a value, or goes on to another item."""
+    if retry.loop is None:
+        return False
+    calls = [*facts.within(facts.calls, retry.loop.span)]
+    if any(_SWAPS.search(call.method) for call in calls):
+        return True
+    for call in calls:
+        for scope in facts.functions_named(call.method):
+            if call in facts.callers_of(scope) and any(map(is_sleep, facts.within(facts.calls, scope.body))):
+                return True
+    types = _types_that_go_on(retry, facts)
+    return bool(types) and all(map(_GONE.search, types))
+
+
+def _is_after_change(retry: Retry, facts: Facts) -> bool:
+    """Return whether a failure is answered by a new token or address before the next try."""
+    types = _types_that_go_on(retry, facts)
+    return bool(types) and all(map(_REFUSED.search, types))
+
+
+def _types_that_go_on(retry: Retry, facts: Facts) -> list[str]:
+    """Return the errors after which a loop goes on; empty if it goes on after any."""
+    handlers = [
+        handler
+        for each in facts.tries
+        if each.body == retry.body
+        for handler in each.handlers
+        if not handler.exits and not handler.raises
+    ]
+    return (
+        [] if any(each.is_broad for each in handlers) else [name for each in handlers for name in each.types]
+    )
 
 
 _FEW_TRIES = 3

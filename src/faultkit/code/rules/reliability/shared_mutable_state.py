@@ -1,4 +1,8 @@
-"""Finds global state that concurrent request handlers change without a lock."""
+"""Finds global state that concurrent request handlers change without a lock.
+
+A finding is likely if requests or threads share the object by its kind. In Python one call of a collection is
+a single step: it is likely harmful only if other code goes through the collection.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.loaded_by_every_caller import loads_by_every_caller
 from faultkit.code.rules.reliability.unguarded_access import uses_without_lock
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.compound_actions import claimed_in_go, compound_actions
 from faultkit.code.rules.vocabulary.singletons import singletons
 
@@ -49,6 +53,19 @@ _SERVES = re.compile(
 )
 """Classes of C# whose static members all requests share, by their names."""
 _GO_NUMBERS = frozenset(("int", "int32", "int64", "uint", "uint32", "uint64", "float64"))
+_STARTS = (
+    "run",
+    "start",
+    "init",
+    "initialize",
+    "close",
+    "stop",
+    "shutdown",
+    "Start",
+    "StartAsync",
+    "Dispose",
+)
+"""Methods that the owner of an object calls once."""
 _AT_START = frozenset(("PostConstruct", "Autowired", "Inject", "PreDestroy", "EventListener"))
 
 
@@ -57,7 +74,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if not found:
         return
     # Two rules know more: which lock guards the field elsewhere, and that a value is made several times.
-    guarded = {facts.named_function_of(each) for each in uses_without_lock(facts)}
+    guarded = {
+        facts.named_function_of(each) for each in uses_without_lock(facts) if each.confidence >= LIKELY
+    }
     loaded = {each.span for each in loads_by_every_caller(facts)}
     for hit in found:
         if hit.span not in loaded and facts.named_function_of(hit) not in guarded:
@@ -83,7 +102,15 @@ def _found(facts: Facts) -> Iterator[Hit]:
         if _GUARDS.search(facts.text(scope.span)):
             continue
         for span, name in _changes(scope, shared, facts):
-            yield Hit(span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
+            what = f"{name} is shared by all requests and changed here without a lock"
+            yield Hit(span, what, POSSIBLE if _is_one_step(span, name, facts) else LIKELY)
+
+
+def _is_one_step(span: Span, name: str, facts: Facts) -> bool:
+    """Return whether a collection is changed in one step of the interpreter, and nothing goes through it."""
+    if facts.language != "python" or re.search(r"[-+*|&/]=|\bdel\b", facts.text(span)):
+        return False
+    return not any(re.search(rf"\b{re.escape(name)}\b", loop.over) for loop in facts.loops)
 
 
 def _serving(facts: Facts) -> list[Scope]:
@@ -198,7 +225,7 @@ def _in_self(call: Call, facts: Facts) -> str:
 def _is_late(scope: Scope, classes: set[str], facts: Facts) -> bool:
     """Return whether a method of these classes runs after the start, and takes no lock."""
     owner = scope.owner.rpartition(".")[2]
-    made_once = scope.short_name in (owner, "afterPropertiesSet") or any(
+    made_once = scope.short_name in (owner, "afterPropertiesSet", *_STARTS) or any(
         each.method in _AT_START for each in scope.decorators
     )
     return owner in classes and not made_once and not _GUARDS.search(facts.text(scope.span))

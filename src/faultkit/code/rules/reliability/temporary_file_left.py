@@ -106,6 +106,8 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
         return
     removals = [each for each in facts.within(facts.calls, after) if _REMOVES.fullmatch(each.method)]
     what = f"the temporary file in {held}"
+    if not removals and (_is_in_given_folder(made, facts) or _is_shown(word, text)):
+        return
     if not removals:
         yield Hit(made.span, f"{what} is never removed", LIKELY)
         return
@@ -126,6 +128,30 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
         yield Hit(made.span, f"{what} is left behind when {others[0].written}() fails", LIKELY)
 
 
+def _is_in_given_folder(made: Placed, facts: Facts) -> bool:
+    """Return whether the file is made in a folder that was given: its owner may remove all that is in it."""
+    if not isinstance(made, Call):
+        return False
+    if facts.language in ("java", "kotlin"):
+        is_file = "java.io" in made.name or made.name.startswith("File.")
+        folder = made.argument(place=2) if is_file else made.argument(place=0)
+        return (
+            folder is not None
+            and folder.value.shape in ("name", "call")
+            and (is_file or len(made.positional) > (2 if made.method.endswith("File") else 1))
+        )
+    folder = made.argument("dir", place=0) if facts.language == "go" else made.argument("dir")
+    return folder is not None and folder.value.shape == "name" and folder.value.text not in ("nil", "None")
+
+
+def _is_shown(word: str, text: str) -> bool:
+    """Return whether the path is printed, as the result of a program."""
+    return (
+        re.search(rf"\b(fmt\.Print\w*|print(ln)?|console\.log|Console\.WriteLine)\(\s*{word}\s*\)", text)
+        is not None
+    )
+
+
 def _other_names(names: tuple[str, ...], text: str) -> tuple[str, ...]:
     """Return variables that get the path of an open file: `path := file.Name()`."""
     if not names:
@@ -142,7 +168,7 @@ def _is_passed_on(word: str, text: str) -> bool:
         is not None
         and re.search(rf"\breturn\s+(await\s+)?[\w.]+\([^\n]*{word}[^\n]*\)", text) is None
     ) or re.search(
-        rf"\byield\s[^\n]*{word}|\b(self|this)\.\w+\s*=\s*[^\n]*{word}|\.(add|append|push|put|set|resolve|callback)"
+        rf"\byield\s[^\n]*{word}|\w\[[^\]\n]+\]\s*=\s*[^\n]*{word}|\b(self|this)\.\w+\s*=\s*[^\n]*{word}|\.(add|append|push|put|set|resolve|callback)"
         rf"\(\s*[^\n()]*{word}|\b(resolve|callback|cb)\([^\n]*{word}|[:=]\s*&?{word}(\.Name\(\))?\s*[,}}]",
         text,
     ) is not None

@@ -35,8 +35,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE)
             continue
         name = call.assigned[0] if call.assigned else ""
-        if not name.isidentifier() or call.is_returned:
-            continue
+        if not name.isidentifier() or call.is_returned or name in facts.file_names:
+            continue  # A variable of the file: other functions stop it.
         text = facts.text((scope.outer or scope).span)
         word = re.escape(name)
         kept = re.search(

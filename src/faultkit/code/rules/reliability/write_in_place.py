@@ -94,6 +94,14 @@ _METHODS = frozenset(
 """The last parts of all names of calls that are looked at."""
 
 
+_SCRIPT = re.compile(rb"^if __name__ == .__main__.:|\bprocess\.argv\b", re.MULTILINE)
+
+
+def _is_script(facts: Facts) -> bool:
+    """Return whether a person runs the file, and can run it again: it serves nothing."""
+    return _SCRIPT.search(facts.syntax.source) is not None and not facts.routes()
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     calls = facts.calls_of_method(*_METHODS)
     paths = ((call, path) for call in calls if (path := _path(call, "read", facts)))
@@ -118,7 +126,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             key = _key(given, place, facts)
             if key in read and _is_state(given, place, read[key], outer, facts):
                 what = f"{given[:40]} is read back here, and is half written while {call.written}() runs"
-                yield Hit(place.span if place is not call else call.span, what, LIKELY)
+                likely = POSSIBLE if _is_script(facts) else LIKELY
+                yield Hit(place.span if place is not call else call.span, what, likely)
                 break
             if key not in read and (
                 _is_published(given, place, outer, facts)

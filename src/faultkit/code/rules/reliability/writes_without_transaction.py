@@ -422,4 +422,5 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
+    by_default=False,
 )

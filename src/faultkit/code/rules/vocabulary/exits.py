@@ -196,12 +196,17 @@ _CATCHES = re.compile(
 )
 
 
+def is_error_returned(call: Call, facts: Facts) -> bool:
+    """Return whether a function around a call returns its error as a value: `await tryCatch(f())`."""
+    return any(_CATCHES.match(each.method) for each in facts.calls_around(call))
+
+
 def is_survived(call: Call, facts: Facts) -> bool:
     """Return whether a function goes on after a call has failed: in a handler, by `.catch(…)` of a promise,
     or since a function around it returns errors as values."""
     if call.method == "catch" and not re.search(r"\bthrow\b|reject", facts.text(call.span)):
         return True
-    if _CATCHES.match(call.method) or any(_CATCHES.match(each.method) for each in facts.calls_around(call)):
+    if _CATCHES.match(call.method) or is_error_returned(call, facts):
         return True
     return any(
         handler.is_broad and not handler.raises

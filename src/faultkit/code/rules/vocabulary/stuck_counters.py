@@ -112,6 +112,8 @@ def _starts_anew(loop: Loop, facts: Facts, names: str, waits: tuple[Call, ...] =
         value = each.value
         if value is None or len(each.targets) != 1 or facts.loops_around(each)[-1:] != (loop,):
             continue
+        if each.operator not in ("=", ":="):
+            continue  # `attempt += 1` counts.
         name = each.targets[0]
         if not re.fullmatch(names, name, re.IGNORECASE) or not _is_start(value.text):
             continue

@@ -371,6 +371,11 @@ def _receives(loop: Loop, failed: list[Span], facts: Facts) -> bool:
     return False
 
 
+_EMPTY = re.compile(
+    r"(IndexError|KeyError|Empty|StopIteration|NoSuchElement\w*|InvalidOperation\w*|EOFError)$"
+)
+
+
 def _exits_by_success(call: Call, done: _Round, loop: Loop, facts: Facts) -> bool:
     """Return whether the loop is left only by a choice that does not mean that nothing is left to do."""
     counted = {
@@ -384,8 +389,10 @@ def _exits_by_success(call: Call, done: _Round, loop: Loop, facts: Facts) -> boo
         if step.kind not in ("return", "break", "raise"):
             continue
         around = [each for each in branches if is_within(step.span, each.span)]
-        if any(is_within(handler.span, loop.body) for handler in facts.handlers_around(step)):
-            if call.method.startswith("try_") or call.method.endswith("nowait"):
+        failed = [each for each in facts.handlers_around(step) if is_within(each.span, loop.body)]
+        if failed:
+            says_empty = any(map(_EMPTY.search, failed[-1].types))
+            if says_empty or call.method.startswith("try_") or call.method.endswith("nowait"):
                 return False  # Its failure says that there is nothing.
             continue
         if not around or call.method in _POPS or _ends_empty(step, around[-1], done, call, facts):
