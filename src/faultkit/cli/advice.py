@@ -18,7 +18,8 @@ from faultkit.code import find_function, language_named, list_functions, read_so
 from faultkit.code.advice.answers import SloAnswer
 from faultkit.code.advice.project_settings import project_of
 from faultkit.code.languages import Language
-from faultkit.code.review.context import HEAD_BYTES, FileHead, context_of
+from faultkit.code.review.context import context_of
+from faultkit.code.review.file_head import HEAD_BYTES, FileHead
 from faultkit.code.slos import (
     FunctionObjectives,
     MetricChoice,
