@@ -166,7 +166,7 @@ def test_a_suggestion_is_a_diff_in_a_code_block_that_applies(tmp_path: Path) -> 
     diff = found.text.removeprefix("```diff\n").removesuffix("```")
     subprocess.run(["git", "apply", "--unsafe-paths", "-"], input=diff.encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "snippet.py").read_text() == found.structured["new"]
-    assert "raise_for_status()" in found.structured["new"]
+    assert "HTTPException(status_code=502" in found.structured["new"]
     assert "old" not in found.structured, "the caller has it"
 
 

@@ -106,7 +106,7 @@ def test_rules_of_servers_find_nothing_in_browser_code(
     Path("web/api.js").write_text(f"import {{ ref }} from 'vue';\n{code}")
     found = review(capsys, "web", "--select", RULES)
     assert places(found) == ["web/api.js FK-R026"]
-    found = review(capsys, "web", "--select", RULES, "--include", "browser")
+    found = review(capsys, "web", "--select", RULES, "--include", "browser", "--min-confidence", "0.5")
     assert places(found) == ["web/api.js FK-R001", "web/api.js FK-R026"]
     Path("web/api.js").write_text(code)
     assert places(review(capsys, "web", "--select", RULES)) == ["web/api.js FK-R001", "web/api.js FK-R026"]

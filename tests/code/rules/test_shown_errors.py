@@ -93,6 +93,7 @@ CASES = [
     # A service of another company, and one whose address is a setting.
     shown("upstream-error-not-mapped", _JS, "router.get('/', async (req, res) => { const a = await fetch('https://api.example.org/games'); res.json(await a.json()); });"),
     hidden("upstream-error-not-mapped", _JS, "router.get('/', async (req, res) => { const a = await fetch(`${config.cdn}/games`); res.json(await a.json()); });"),
+    shown("upstream-error-not-mapped", _JS, "const app = express(); app.get('/', async (req, res) => { const a = await fetch(`${config.cdn}/games`); res.json(await a.json()); });"),
     # A key that signs, and a password that a server checks.
     shown("default-for-secret", _PY, "SECRET_KEY = os.getenv('SECRET_KEY', 'keep-me-safe')"),
     hidden("default-for-secret", _PY, "PASSWORD = os.getenv('DB_PASSWORD', 'postgres')"),

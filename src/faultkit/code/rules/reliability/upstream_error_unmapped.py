@@ -1,7 +1,7 @@
 """Finds request handlers that do not handle errors of their dependencies.
 
-It is shown if the file names the host, so that the service is another company's. Of a service whose address
-is a setting, the failure is mostly answered by one function for all routes, in another file.
+It is shown if the file names the host, so that the service is another company's, or makes the application
+itself and gives it no function for errors. Otherwise such a function is mostly in another file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _HANDLERS = (
 
 
 _WITH_STATUS = TextPattern(r"\b\w*[eE]rr(?:or)?\.(?:status|statusCode)\s*=\s*5\d\d\b")
-
-
+_APPLICATIONS = ("FastAPI", "Flask", "Quart", "Starlette", "Sanic", "express", "fastify", "Koa", "Hono")
+"""Calls that make the object to which functions for errors are given."""
 _HOST = re.compile(r"[\"'`]https?://(?!localhost|127\.|0\.0)[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/:?\"'`]|$)")
 
 
@@ -45,7 +45,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             where = f"{route.route.method} {route.route.path}".strip() if route.route else "this handler"
             what = f"an error of {request.call.written}() reaches clients of {where} as a bare 500"
             is_foreign = _HOST.search(facts.text_with_values(request.call)) is not None
-            yield Hit(request.call.span, what, LIKELY if is_foreign else POSSIBLE)
+            is_likely = is_foreign or facts.calls_of_method(*_APPLICATIONS)
+            yield Hit(request.call.span, what, LIKELY if is_likely else POSSIBLE)
 
 
 def _is_settled(call: Call, facts: Facts) -> bool:
