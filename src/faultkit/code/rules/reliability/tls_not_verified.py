@@ -7,10 +7,20 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope, is_within
+from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.test_builds import is_for_tests
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_CHOSEN = re.compile(r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl", re.IGNORECASE)
+_CHOSEN = re.compile(
+    r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl|\bis_?dev|develop|\bDEBUG\b|debug_assert",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(
+    r"insecure|verif|unsafe|self_?signed|reject_?unauth|(?:skip|no|accept)_?(?:tls|ssl|cert|invalid)",
+    re.IGNORECASE,
+)
+"""Settings that turn verification on or off, where other branches than those around a place are asked."""
 _MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed|no_?op", re.IGNORECASE)
 
 _SETTING = TextPattern(rb"rejectUnauthorized|strictSSL|InsecureSkipVerify|verify|ssl")
@@ -24,21 +34,46 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_chosen(hit: Hit, facts: Facts) -> bool:
-    """Return whether a setting decides, or the function exists for it by its name."""
+    """Return whether a setting decides, the name of a function or variable states it, or only test builds
+    have it."""
     if facts.language == "go" and _is_verified_otherwise(hit, facts):
+        return True
+    if is_for_tests(hit, facts):
         return True
     around = (facts.function_at(hit.span), *facts.functions_around(hit))
     if any(scope is not None and _MEANT.search(f"{scope.owner} {scope.short_name}") for scope in around):
         return True
-    if facts.language == "java" and any(
+    if any(
         _MEANT.search(each.targets[0])
         for each in facts.assignments
-        if each.value is not None and is_within(hit.span, each.value.span)
+        if each.targets and each.value is not None and is_within(hit.span, each.value.span)
     ):
         return True
-    return any(
-        is_within(hit.span, step.span) and _CHOSEN.search(step.text) for step in facts.steps_of("branch")
-    )
+    return _is_in_branch(hit, facts) or _is_called_in_branch(hit, facts)
+
+
+def _is_in_branch(place: Placed, facts: Facts, pattern: re.Pattern[str] = _CHOSEN) -> bool:
+    """Return whether a setting of TLS chooses a place: by a branch around it, or one before that leaves."""
+    for step in facts.steps_of("branch"):
+        if step.span.start > place.span.start:
+            break
+        if is_within(place.span, step.span):
+            if pattern.search(step.text):
+                return True
+            continue
+        if not _FLAG.search(step.text):
+            continue
+        inside = [arm for arm in facts.arms if arm.fork == step.span]
+        if any(facts.are_exclusive(arm, place) for arm in inside):
+            return True
+    return False
+
+
+def _is_called_in_branch(place: Placed, facts: Facts) -> bool:
+    """Return whether each call of the function around a place is chosen by a setting of TLS."""
+    scope = facts.named_function_of(place)
+    callers = () if scope is None else facts.callers_of(scope)
+    return bool(callers) and all(_is_in_branch(each, facts, _FLAG) for each in callers)
 
 
 _VERIFIES = ("VerifyPeerCertificate", "VerifyConnection")
