@@ -147,13 +147,14 @@ def _by_language(language: str) -> NamePattern:
 
 
 def _is_handed_out(call: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether a function returns the connection that it made, as it is."""
-    if len(call.assigned) != 1 or not call.assigned[0].isidentifier() or is_global(call, scope, facts):
+    """Return whether a function returns the connection that it made, as it is, or beside no error (Go)."""
+    made = [name for name in call.assigned if facts.language != "go" or not name.startswith("err")]
+    if len(made) != 1 or not made[0].isidentifier() or is_global(call, scope, facts):
         return False
     if facts.route_of(call) is not None:
         return False
     return any(
-        step.kind == "return" and step.text.strip(" ;") == call.assigned[0]
+        step.kind == "return" and step.text.strip(" ;") in (made[0], f"{made[0]}, nil", f"{made[0]}, err")
         for step in facts.own(facts.steps, scope)
     )
 

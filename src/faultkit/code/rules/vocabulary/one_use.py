@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 ENDS = frozenset(("quit", "end", "close", "disconnect", "$disconnect", "destroy"))
 """Methods that end a connection."""
 _ONCE = re.compile(
     r"main|run|migrat|seed|setup|init|start|check|ping|health|test|wait|probe|cmd|command|boot|serve|install|open|connect"
-    r"|new|create|build|make|provide|import|export|backup|dump|restore|consum|subscri|listen",
+    r"|new|create|build|make|provide|config|register|import|export|backup|dump|restore|consum|subscri|listen",
     re.IGNORECASE,
 )
 _MAKES = re.compile(
@@ -51,7 +51,7 @@ def is_for_one_use(call: Call, facts: Facts) -> bool:
         for each in facts.within(facts.calls, scope.body)
         for argument in each.arguments
         if not each.name.startswith(("errors.", "fmt."))
-        and not _STUB.search(each.method)
+        and not (_STUB.search(each.method) and not _is_in_argument(each, facts))
         and not (each.constructs and "GrpcChannel" in call.name)
     )
     returned = any(
@@ -64,6 +64,16 @@ def is_for_one_use(call: Call, facts: Facts) -> bool:
         for each in facts.within(facts.assignments, scope.body)
     )
     return bool(names) and not (given or returned or stored)
+
+
+def _is_in_argument(call: Call, facts: Facts) -> bool:
+    """Return whether what a call makes is given to another, or is a field of a new object; answers of
+    queries, which are awaited, hold no client."""
+    return not call.is_awaited and any(
+        is_within(call.span, argument.value.span)
+        for around in facts.calls_around(call)
+        for argument in around.arguments
+    )
 
 
 def _end_of_chain(call: Call, facts: Facts) -> Call:
@@ -90,7 +100,7 @@ def is_ended_here(caller: Call, facts: Facts) -> bool:
 
 def is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether the connection is kept in a field, or the function is there to make one."""
-    if any("." in name for name in call.assigned):
+    if any("." in name for name in _end_of_chain(call, facts).assigned):
         return True
     if _MAKES.search(scope.short_name):
         # What FastAPI calls for each request makes one for each, by whatever name.

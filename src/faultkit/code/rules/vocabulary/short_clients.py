@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.one_use import is_for_one_use
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
@@ -31,6 +32,9 @@ _CLOSES = frozenset(
         "end", "destroy", "dispose", "Dispose", "DisposeAsync", "stop", "drain", "$disconnect", "terminate",
     )
 )  # fmt: skip
+
+_MODULES_ARE_NAMED = ("go", "python", *JAVASCRIPT)
+"""Languages in which what is used of a library begins with a name that the text imports."""
 
 
 def may_be_short(name: str) -> bool:
@@ -68,6 +72,10 @@ def _is_of_library(call: Call, facts: Facts) -> bool:
     """Return whether what makes the client comes from outside of this text."""
     if call.name.startswith(("~", "self.", ".")):
         return False
+    if facts.language in _MODULES_ARE_NAMED and call.receiver_written and "/" not in call.name:
+        head = call.name.partition(".")[0]
+        if head not in facts.imports.names and head not in facts.imports.all_modules:
+            return False  # A method of an object: what it connects to is unknown.
     short = call.name.rpartition(".")[2]
     return not any(name.rpartition(".")[2] == short for name in facts.classes) and not facts.functions_named(
         short
