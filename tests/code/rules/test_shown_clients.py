@@ -196,6 +196,83 @@ _CASES = [
             return wrap(transport), nil
         }
     """),
+    good("http-client-per-call", _CS, """
+        class Telemetry {
+            Task? _report;
+            public void Start() { _report ??= Task.Run(() => Report("x")); }
+            async Task Report(string name) {
+                var http = new HttpClient();
+                await http.PostAsync("https://usage.example/" + name, null);
+            }
+        }
+    """),
+    bad("http-client-per-call", _CS, """
+        class Telemetry {
+            public void Start() { _report = Task.Run(() => Report("x")); }
+            async Task Report(string name) {
+                var http = new HttpClient();
+                await http.PostAsync("https://usage.example/" + name, null);
+            }
+        }
+    """, 4),
+    good("http-client-per-call", "rust", """
+        async fn policy(domain: &str) -> Result<Bytes, Error> {
+            let client = reqwest::Client::builder().timeout(LIMIT).build()?;
+            client.get(format!("https://policy.{domain}/rules.txt")).send().await?.bytes().await
+        }
+        async fn policy_of(domain: &str) -> Result<Bytes, Error> {
+            let client = reqwest::Client::builder().timeout(LIMIT).build()?;
+            client.get(format!("https://{}/rules.txt", domain)).send().await?.bytes().await
+        }
+    """),
+    bad("http-client-per-call", "rust", """
+        async fn policy(domain: &str) -> Result<Bytes, Error> {
+            let client = reqwest::Client::builder().timeout(LIMIT).build()?;
+            client.get(format!("https://rules.example/{domain}")).send().await?.bytes().await
+        }
+    """, 2),
+    good("http-client-per-call", "rust", """
+        #[tauri::command]
+        pub async fn load(url: String) -> Result<String, Error> {
+            let client = reqwest::Client::new();
+            client.get(url).send().await?.text().await
+        }
+        pub async fn exchange_code(url: String) -> Result<String, Error> {
+            let client = reqwest::Client::new();
+            client.post(url).send().await?.text().await
+        }
+    """),
+    good("http-client-per-call", "kotlin", """
+        package shop.client
+        import shop.model.Order
+        class Orders {
+            suspend fun send(order: Order): String {
+                val client = HttpClient()
+                return client.post("https://orders.example/" + order.id).bodyAsText()
+            }
+        }
+    """),
+    bad("http-client-per-call", "kotlin", """
+        package shop.client
+        import io.ktor.client.*
+        import shop.model.Order
+        class Orders {
+            suspend fun send(order: Order): String {
+                val client = HttpClient()
+                val answer = client.post("https://orders.example/" + order.id)
+                client.close()
+                return answer.bodyAsText()
+            }
+        }
+    """, 6),
+    good("http-client-per-call", "java", """
+        class Stores {
+            Bundle of(Settings settings) {
+                var client = software.amazon.awssdk.services.s3.S3Client.builder().region(settings.region());
+                return new Bundle(client.build(), settings.bucket());
+            }
+        }
+    """),
     good("connection-per-call", _PY, """
         import pymysql
         class A:

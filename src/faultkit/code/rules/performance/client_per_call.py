@@ -1,14 +1,15 @@
 """Finds clients of HTTP and gRPC that are created for one request, so that connections are not reused.
 
 Evidence that it matters: each request, message or item of some data makes one, or a function with arguments
-makes it, sends with it and drops it. Requests of Python without a session outside of loops, and clients that
-Python code makes for jobs, are `POSSIBLE`.
+makes it, sends with it and drops it. Requests of Python without a session outside of loops, clients that
+Python code makes for jobs, and those made once in a process or for a login, are `POSSIBLE`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -28,8 +29,10 @@ from faultkit.code.rules.vocabulary.grpc_clients import WORDS as GRPC_WORDS
 from faultkit.code.rules.vocabulary.grpc_clients import is_grpc_client
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 from faultkit.code.rules.vocabulary.one_use import is_ended_here, is_for_one_use
+from faultkit.code.rules.vocabulary.own_classes import is_of_own_package
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
+from faultkit.code.rules.vocabulary.seldom_calls import names_host, runs_seldom_here
 
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _OPTIONS_ONLY = frozenset(("axios.create", "got.extend"))
@@ -38,6 +41,12 @@ _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    for hit in _made(facts):
+        is_seldom = hit.confidence >= LIKELY and runs_seldom_here(hit, facts)
+        yield replace(hit, confidence=POSSIBLE) if is_seldom else hit
+
+
+def _made(facts: Facts) -> Iterator[Hit]:
     is_script = facts.syntax.language.family == "javascript"
     for call in facts.calls:
         if call.is_decorator or _DERIVED.search(call.name):
@@ -77,12 +86,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"new {call.written}() for one use leaves its sockets behind for minutes"
                 yield Hit(call.span, what, LIKELY, "high" if frequency_of(call, facts) == "request" else None)
         elif facts.language == "kotlin":
-            if client_names.KOTLIN.match(call.name) and (
-                _is_for_one(call, facts) or _is_closed_here(call, facts)
-            ):
+            if _is_client(call, facts) and (_is_for_one(call, facts) or _is_closed_here(call, facts)):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif facts.language == "java":
-            if client_names.JAVA.search(call.name) and _is_short_lived(call, facts):
+            if (
+                client_names.JAVA.search(call.name)
+                and not is_of_own_package(call, facts)
+                and _is_short_lived(call, facts)
+            ):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif (_is_of_scripts(call) or is_grpc) and (
             _is_for_request(call, facts)
@@ -116,7 +127,7 @@ def _is_client(call: Call, facts: Facts) -> bool:
     }
     find = by_language.get(facts.language)
     if find is not None:
-        return find(call.name) is not None
+        return find(call.name) is not None and not is_of_own_package(call, facts)
     if call.name in _OPTIONS_ONLY:
         return any(_is_made_here(each, call, facts) for each in _AGENTS)
     return _is_of_scripts(call)
@@ -304,7 +315,6 @@ def _goes_anywhere(call: Call, facts: Facts) -> bool:
 
 
 _FACTORY = re.compile(r"(?:[cC]reate|[nN]ew|[mM]ake|[bB]uild|[sS]etup|[iI]nit|[cC]onfigure)(?![a-z])")
-"""Names of functions whose callers keep what is made."""
 
 
 def _go(call: Call, facts: Facts) -> Iterator[Hit]:
@@ -339,6 +349,8 @@ def _is_for_one(call: Call, facts: Facts) -> bool:
         for each in facts.within(facts.calls, scope.body)
         for argument in each.arguments
     )
+    if sends and all(names_host(each.url, scope) for each in sends):
+        return False  # Each host has connections of its own.
     return bool(sends) and not given
 
 
@@ -359,7 +371,7 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
         return False
     if _OF_COMMAND.search(scope.owner) or is_command_line(facts):
         return False  # A command runs once in its process, and a configuration is read once.
-    if call.is_discarded or _is_kept_later(call, facts):
+    if call.is_discarded or _is_kept_later(call, facts) or _is_part_of_result(call, facts):
         return False
     if any("." in name or "[" in name for name in call.assigned):
         return False
@@ -373,6 +385,12 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
         if each.value is not None and each.value.text in names and any("." in name for name in each.targets):
             return False
     return not _is_global(call, facts)
+
+
+def _is_part_of_result(call: Call, facts: Facts) -> bool:
+    """Return whether it is a part of a new object that the function returns: `new Bundle(b.build())`."""
+    around = facts.calls_around(call)
+    return call.is_argument and bool(around) and around[-1].constructs and around[-1].is_returned
 
 
 def _is_kept_later(call: Call, facts: Facts, levels: int = 12) -> bool:
