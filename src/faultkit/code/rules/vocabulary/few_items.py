@@ -44,7 +44,7 @@ _MADE_HERE = re.compile(
 )
 _ONE_ANSWER = re.compile(r"(?:await\s+)?(?:axios|fetch|got|ky|requests|httpx)\b", re.IGNORECASE)
 """What is asked of another service comes in pages, whose size that service limits."""
-_GROUPED = re.compile(r"\b[gG]roup_?[bB]y\(")
+_GROUPED = re.compile(r"(?:\b|_)[gG]roup(?:ed)?_?[bB]y\w*\(")
 
 
 def may_be_many(source: str, call: Call, facts: Facts) -> bool:
@@ -53,7 +53,7 @@ def may_be_many(source: str, call: Call, facts: Facts) -> bool:
         are_few(loop.targets) for loop in facts.loops_around(call)
     ):
         return False
-    name = re.match(r"[&*\s]*(?:range\s+)?([A-Za-z_]\w*)", source)
+    name = re.match(r"[&*\s]*(?:range\s+)?(?:Object\.\w+\(\s*)?([A-Za-z_]\w*)", source)
     if name is None:
         return True
     values = [
@@ -61,7 +61,9 @@ def may_be_many(source: str, call: Call, facts: Facts) -> bool:
         for each in facts.assignments_to(name[1], call)
         if each.value is not None and name[1] in each.targets
     ]
-    return not values or not all(_MADE_HERE.match(text) or _ONE_ANSWER.match(text) for text in values)
+    return not values or not all(
+        _MADE_HERE.match(text) or _ONE_ANSWER.match(text) or _GROUPED.search(text) for text in values
+    )
 
 
 def is_few(source: str, call: Call, facts: Facts) -> bool:

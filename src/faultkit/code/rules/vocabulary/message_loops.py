@@ -44,7 +44,7 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
             return "accepted" if bound[3] in _ACCEPTS else "received"
     before = Span(loop.body.start, call.span.start)
     if facts.language == "go" and any(name in words for name in _FROM_CHANNEL.findall(facts.text(before))):
-        return "received"
+        return "accepted" if _is_given_connection(call, facts) else "received"
     for each in facts.within(facts.calls, before):
         if facts.language == "rust" and each.method == "select":
             # What stands in a macro has no calls of its own.
@@ -60,6 +60,21 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
         if words & (names - {"_", "err"}):
             return "accepted" if each.method in _ACCEPTS else "received"
     return None
+
+
+_CONNECTIONS = re.compile(r"(?:^|\.)(?:Conn|TCPConn|UnixConn|NewChannel|QUICConn|Stream|Session)$")
+_ACCEPTED_HERE = re.compile(r"\.Accept\w*\(")
+
+
+def _is_given_connection(call: Call, facts: Facts) -> bool:
+    """Return whether a goroutine is given a connection, by its type or as another one accepts them (Go)."""
+    scope = facts.named_function_of(call)
+    if scope is not None and _ACCEPTED_HERE.search(facts.text(scope.body)):
+        return True
+    started = [
+        one for one in facts.functions_named(call.method) if len(one.parameters) >= len(call.positional)
+    ]
+    return any(_CONNECTIONS.search(each.type) for one in started for each in one.parameters)
 
 
 _ACCEPTED = re.compile(r"\b\w*(?:listener|server|incoming)\w*\.accept\(\)")

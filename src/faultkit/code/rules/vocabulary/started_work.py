@@ -121,10 +121,18 @@ _SERVICE_TYPES = re.compile(r"(?:Client|Api|API|Gateway|Mailer|Publisher|Produce
 _MEDIA = re.compile(r"render|thumbnail|resiz|transcod|preview|image|photo|video|blob", re.IGNORECASE)
 """Work that holds much memory for each item."""
 _ONE_CONNECTION = re.compile(
-    r"redis|cache|\bkv\b|sockets?\b|\bws\b|\bconn\w*|channel|\bdb\b|database|stream|queue|actor|mailbox|pipe|\btx\b",
+    r"redis|cache|\bkv\b|sockets?\b|\bws\b|\bconn\w*|channel|\bdb\b|database|stream|queue|actor|mailbox|pipe|(?:\b|_)tx\b",
     re.IGNORECASE,
 )
 """Receivers that have one connection for all calls, a pool of their own, or none."""
+_LOCAL_SENDS = frozenset(("send_timeout", "try_send", "blocking_send", "trySend"))
+"""Methods of channels in memory, and of nothing else."""
+_OF_LISTS = frozenset(
+    ("find", "findLast", "findIndex", "some", "every", "reduce", "sort", "flatMap", "any", "all", "none",
+     "first", "firstOrNull", "find_map", "position", "Any", "All", "First", "FirstOrDefault", "Where", "Find",
+     "Exists")
+)  # fmt: skip
+"""Methods that search a list in memory if they are given a function."""
 _OWN_SCOPE = re.compile(r"\bCreate(?:Async)?Scope\(|\bCreateDbContext(?:Async)?\(")
 """What gives each task a connection of its own (C#)."""
 _LEVELS = 2
@@ -156,6 +164,10 @@ def _is_sent(call: Call, facts: Facts) -> bool:
     if _ENDS.match(call.method) or is_logging(call) or call.method in _LOCAL_WORK or call.constructs:
         return False
     if _ONE_CONNECTION.search(call.receiver_written) or not call.arguments:
+        return False
+    if call.method in _LOCAL_SENDS or (
+        call.method in _OF_LISTS and call.arguments[0].value.shape == "function"
+    ):
         return False
     if _SENDS.match(call.method):
         # What a function of another file of the project does is not known; that of this file is looked at.
