@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.collected_bodies import collected_bodies
@@ -377,10 +377,20 @@ def _body(call: Call, read: str, facts: Facts) -> Iterator[Hit]:
     requests = {each.name for each in scope.parameters if each.type == "net/http.Request"}
     # A function that sends a request has one of its own.
     requests -= {name for name in requests if re.search(rf"\.Do\(\s*{name}\b|RoundTrip\(", body)}
-    if _is_told_to(call, facts):
+    if _is_told_to(call, facts) or _is_of_client(scope, facts):
         return
     if any(read == f"{name}.Body" for name in requests) or read in ("c.Request.Body", "c.Request().Body"):
         yield Hit(call.span, f"{call.written}() takes a body of any size into memory", LIKELY)
+
+
+def _is_of_client(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function belongs to a type that sends requests, so that the body is its own (Go)."""
+    return scope.is_method and any(
+        each.owner == scope.owner
+        and [one.type for one in each.parameters] == ["net/http.Request"]
+        and "http.Response" in facts.text(each.head)
+        for each in facts.functions_named("Do", "RoundTrip")
+    )
 
 
 def _is_told_to(call: Call, facts: Facts) -> bool:

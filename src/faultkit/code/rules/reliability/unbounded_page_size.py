@@ -161,7 +161,21 @@ def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
                 if is_bounded(word, scope, facts) or _is_bounded_inside(word, scope, facts):
                     break
                 if _is_used(word, None, scope, facts) or _is_returned(word, scope, facts):
-                    yield scope, _hit(field.name, place, _may_be_left_out(word, scope, facts))
+                    is_unsure = _may_be_left_out(word, scope, facts) or _is_of_service(scope, facts)
+                    yield scope, _hit(field.name, place, is_unsure)
+
+
+def _is_of_service(scope: Scope, facts: Facts) -> bool:
+    """Return whether a type of TypeScript, which checks nothing, is given to a function that has no request:
+    what reads the request may limit it."""
+    if facts.language not in JAVASCRIPT or scope.route is not None or _takes_request(scope, facts):
+        return False
+    return not any(facts.routes()) and not _REQUESTED.search(facts.whole_text)
+
+
+_REQUESTED = TextPattern(
+    r"@(?:Query|Args|Body|Get|Post|Resolver|Controller)\(|\breq(?:uest)?\.(?:query|body)\b|[gG]raph[qQ][lL]"
+)
 
 
 def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:

@@ -140,6 +140,8 @@ def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:
     family = facts.syntax.language.family
     if not _USED[family].is_in(body):
         return None  # To compile expressions for each name takes long.
+    if _NEEDS_WHOLE.search(body) or _IN_MEMORY.match(call.receiver_written):
+        return None
     names = [rf"\b{re.escape(name)}\b" for name in _names_of(call, scope, facts)]
     is_remade = _is_remade(call, scope, facts)
     for form in (re.escape(facts.text(call.span)), *names):
@@ -148,6 +150,12 @@ def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:
         if _written(form, body, family) and not is_kept(call, scope, facts):
             return "written"
     return None
+
+
+_NEEDS_WHOLE = re.compile(r"\b(?:chardet|jschardet|charset_normalizer|cchardet)\.|\bUniversalDetector\b")
+"""What looks at all of a content to find its encoding."""
+_IN_MEMORY = re.compile(r"_?(?:\w+_)?(?:buffer|buf|bio|bytes_?io|string_?io|memory_?stream)$", re.IGNORECASE)
+"""Names of contents that are in memory already."""
 
 
 def is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
