@@ -75,6 +75,9 @@ CASES = [
     # What is offered to a queue: an item, if the file makes the queue with a limit.
     shown(_OUTCOME, _JAVA, "class A { BlockingQueue<E> q = new ArrayBlockingQueue<>(9); void f(E e) { q.offer(e); } }"),
     hidden(_OUTCOME, _JAVA, "class A { BlockingQueue<E> q; void f(E e) { q.offer(e); } }"),
+    # What stands behind a latch: work, or only a value that may say itself that the time is over.
+    shown(_OUTCOME, _JAVA, "class A { void f(CountDownLatch latch) { latch.await(5, TimeUnit.SECONDS); store.publish(rows); } }"),
+    hidden(_OUTCOME, _JAVA, "class A { String f(CountDownLatch latch) { latch.await(5, TimeUnit.SECONDS); return answer.get(); } }"),
     # Go: a method of another file may return nothing.
     hidden("ignored-error", _GO, "package m\nfunc (h *H) f(ctx context.Context) {\n h.ip.Record(ctx, 3)\n}"),
     shown("ignored-error", _GO, "package m\ntype Store interface {\n Record(ctx context.Context, n int) error\n}\nfunc (h *H) f(ctx context.Context) {\n h.ip.Record(ctx, 3)\n}"),

@@ -45,7 +45,7 @@ def _is_of_request(step: Step, route: Scope, facts: Facts) -> bool:
     if _NARROWS.search(step.text):
         return False
     words = {*re.findall(r"[A-Za-z_]\w*", step.text)} - {"self", "cls"}
-    given = {each.name for each in route.parameters} | {"request"}
+    given = {each.name for each in route.parameters} - {"args", "kwargs"} | {"request"}
     if words & given:
         return True
     return any(

@@ -13,7 +13,11 @@ from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_with
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.failed_result_cached import failures_in_cached_functions
-from faultkit.code.rules.reliability.failure_taken_for_data import failures_acted_on
+from faultkit.code.rules.reliability.failure_taken_for_data import (
+    catches_failures,
+    fails_at,
+    failures_acted_on,
+)
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answered_failures import is_write
 from faultkit.code.rules.vocabulary.bad_statuses import STATUS_WORDS, empty_by_status
@@ -30,11 +34,6 @@ _EMPTY = re.compile(
     r"|Array\.Empty<[^>]*>\(\)|Enumerable\.Empty<[^>]*>\(\)|empty(List|Map|Set)(<[^>]*>)?\(\)|listOf(<[^>]*>)?\(\)"
     r"|BigDecimal\.ZERO|vec!\[\]|Vec::new\(\)"
     r")\)?\s*;?"
-)
-_FAILURES = re.compile(
-    r"(^|\.)(Exception|Throwable|BaseException|RequestException|HTTPError|RequestError|ClientError|SQLException|IOException"
-    r"|DatabaseError|SQLAlchemyError|OperationalError|HttpRequestException|SqlException|DbException|RestClientException"
-    r"|DataAccessException|WebClientException|ConnectionError|URLError|RpcException|FeignException)$"
 )
 _OFFERS = re.compile(
     r"cache|suggest|recommend|related|preview|hint|optional|best_?effort|try_|^try[A-Z]|is_|has_|exists|avail|ping|health|version|check",
@@ -137,7 +136,7 @@ def _answers(facts: Facts) -> Iterator[tuple[Span, Hit]]:
 
 def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
     scope = facts.function_of(each)
-    if scope is None or handler.raises or not _catches_failures(handler, facts):
+    if scope is None or handler.raises or not catches_failures(handler, facts):
         return
     given = _given(handler, facts)
     if given is None or _is_welcome_only(scope) or _is_answer(given, each, scope, facts):
@@ -209,12 +208,6 @@ _ASKS = re.compile(r"_*(?i:get|find|load|list|fetch|search|query|read|lookup|is|
 _WELCOME = re.compile(
     r"cache|suggest|recommend|metric|stat|avatar|icon|image|thumb|banner|feature|flag|health", re.I
 )
-
-
-def _catches_failures(handler: Handler, facts: Facts) -> bool:
-    if facts.language == "go":
-        return handler.name == "err"
-    return handler.is_broad or any(_FAILURES.search(each) for each in handler.types)
 
 
 def _given(handler: Handler, facts: Facts) -> str | None:
@@ -340,6 +333,8 @@ def _defaults(asked: set[Call], facts: Facts) -> Iterator[Hit]:
         text = "" if first is None else first.value.text.strip("{} ")
         if first is not None and not _EMPTY.fullmatch(text):
             continue
+        if _is_asked_for(call, text, facts):
+            continue
         source = call.origin
         while (
             facts.language == "kotlin" and source is not None and source.method in ("onFailure", "onSuccess")
@@ -351,10 +346,31 @@ def _defaults(asked: set[Call], facts: Facts) -> Iterator[Hit]:
             block = source.argument(place=0) if source.method == "runCatching" else None
             found = block is not None and any(is_within(each.span, block.value.span) for each in asked)
         else:
-            found = source in asked and source.is_awaited
+            found = source in asked and fails_at(call, facts)
         if found:
             what = f"{call.written}() makes a failed call look like an empty answer"
             yield Hit(call.span, what, LIKELY)
+
+
+_LEAVES_WITHOUT = re.compile(r"\s*\?:\s*(?:return|throw|run\s*\{)")
+
+
+def _is_asked_for(call: Call, given: str, facts: Facts) -> bool:
+    """Return whether a failure has a branch of its own: `if sent().await.unwrap_or(false) {…} else {…}`."""
+    after = facts.text(Span(call.span.end, call.span.end + 60))
+    if _LEAVES_WITHOUT.match(after):
+        return True
+    # `unwrap_or_default()` of a yes or no.
+    if given != "false" and not (call.method == "unwrap_or_default" and re.match(r"\s*\{", after)):
+        return False
+    return any(
+        arm.place > 0 and arm.fork.start <= call.span.start and call.span.end <= arm.span.start
+        for arm in facts.within(facts.arms, _block_of(call, facts))
+        if not any(
+            one.fork == arm.fork and is_within(call.span, one.span)
+            for one in facts.within(facts.arms, arm.fork)
+        )
+    )
 
 
 RULE = Rule(

@@ -1,6 +1,7 @@
 """Finds failures that become an empty list, a zero or a yes, on which the program then acts.
 
-It is shown if the same function, or a caller in the file, deletes, permits or stores something after it.
+It is shown if the same function, or a caller in the file, deletes, permits or stores something that depends
+on the value: it, or something made of it, is given to that call, iterated around it or asked before it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.dependent_acts import Value
 from faultkit.code.rules.vocabulary.dropped_failures import home_of
 from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
 from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure, breaks_on_status
@@ -81,7 +82,7 @@ def _of_handlers(facts: Facts) -> Iterator[Hit]:
         if asked is None or scope is None:
             continue
         for handler in each.handlers:
-            if handler.raises or _is_an_answer(handler, facts):
+            if handler.raises or _is_an_answer(handler, facts) or not catches_failures(handler, facts):
                 continue
             found = list(_of_handler(handler, each, asked, scope, facts))
             yield from found
@@ -89,8 +90,23 @@ def _of_handlers(facts: Facts) -> Iterator[Hit]:
                 break
 
 
+_FAILURES = re.compile(
+    r"(^|\.)(Exception|Throwable|BaseException|RequestException|HTTPError|RequestError|ClientError|SQLException|IOException"
+    r"|DatabaseError|SQLAlchemyError|OperationalError|HttpRequestException|SqlException|DbException|RestClientException"
+    r"|DataAccessException|WebClientException|ConnectionError|URLError|RpcException|FeignException)$"
+)
+
+
+def catches_failures(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler catches failures of calls, rather than one error that has a meaning."""
+    if facts.language == "go":
+        return handler.name == "err"
+    return handler.is_broad or any(_FAILURES.search(each) for each in handler.types)
+
+
 def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
-    for span, value in _given(handler, facts):
+    given = [*_given(handler, facts)]
+    for span, value in given if len({value for _, value in given}) == 1 else ():
         if _YES.match(value):
             if _PERMITS.search(scope.short_name) and not _SOFT.search(scope.short_name):
                 yield Hit(span, f"if {asked.written}() fails, {scope.short_name}() says yes", LIKELY)
@@ -110,10 +126,10 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
                 )
                 yield Hit(span, what, LIKELY)
                 break
-            if is_empty and _is_refused(caller, outer, facts):
-                continue
             decides = _ACTS if _is_counted(caller, facts) else pattern
-            act = _acts(Span(caller.span.start, outer.body.end), decides, facts)
+            rest = Span(caller.span.start, outer.body.end)
+            value_of = Value({*caller.assigned}, caller.span, outer.body, facts)
+            act = _acts(rest, decides, value_of, facts)
             if act:
                 what = f"if {asked.written}() fails, this counts as its answer, and {act} acts on it"
                 yield Hit(span, what, LIKELY)
@@ -121,10 +137,8 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
     for one in facts.within(facts.assignments, handler.body):
         if one.value is None or len(one.targets) != 1 or not _EMPTY.match(one.value.text):
             continue
-        act = _acts(Span(each.span.end, scope.body.end), _DESTROYS, facts)
-        if act and re.search(
-            rf"\b{re.escape(one.targets[0])}\b", facts.text(Span(each.span.end, scope.body.end))
-        ):
+        rest = Span(each.span.end, scope.body.end)
+        if act := _acts(rest, _DESTROYS, Value({one.targets[0]}, None, scope.body, facts), facts):
             what = f"if {asked.written}() fails, this counts as its answer, and {act} acts on it"
             yield Hit(one.span, what, LIKELY)
 
@@ -157,22 +171,6 @@ def _ends_loop(caller: Call, facts: Facts) -> bool:
 
 def _words(text: str) -> set[str]:
     return {*re.findall(r"\w+", text)}
-
-
-_NOTHING = (
-    r"\b{}\s*(?:\??\.(?:Length|Count|length|size|len)(?:\(\))?\s*={{2,3}}\s*0|\??\.(?:isEmpty|is_empty)\()"
-)
-
-
-def _is_refused(caller: Call, outer: Scope, facts: Facts) -> bool:
-    """Return whether the caller raises an error of its own if nothing is found."""
-    names = [name for name in caller.assigned if name.isidentifier()]
-    return any(
-        re.search(_NOTHING.format(re.escape(name)), facts.text(Span(arm.fork.start, arm.span.start)))
-        for name in names
-        for arm in facts.within(facts.arms, outer.body)
-        if arm.place == 0 and any(step.kind == "raise" for step in facts.within(facts.steps, arm.span))
-    )
 
 
 def _is_counted(caller: Call, facts: Facts) -> bool:
@@ -269,18 +267,23 @@ _TELLS = re.compile(
 """Calls that only tell how far the work is, change a screen, or end a wait."""
 
 
-def _acts(span: Span, pattern: re.Pattern[str], facts: Facts) -> str:
-    """Return what is done to stored things in a span; empty if nothing is."""
+def _acts(span: Span, pattern: re.Pattern[str], value: Value, facts: Facts) -> str:
+    """Return what is done in a span to stored things because of a value; empty if nothing is."""
     for call in facts.within(facts.calls, span):
         if not pattern.match(call.method) or is_logging(call) or not call.receiver_written:
             continue
         if _TELLS.search(call.written):
             continue
-        if not _OF_MEMORY.match(call.receiver_written) and not call.constructs and call.arguments:
-            return f"{call.written}()"
+        if _OF_MEMORY.match(call.receiver_written) or call.constructs or not call.arguments:
+            continue
+        if facts.is_in_finally(call) or not value.decides(call) or value.is_refused(call):
+            continue
+        return f"{call.written}()"
     for each in facts.within(facts.assignments, span) if pattern is _DESTROYS else ():
         is_off = each.value is not None and re.fullmatch(r"[fF]alse|[tT]rue|null|None", each.value.text)
-        if is_off and len(each.targets) == 1 and "." in each.targets[0] and _INACTIVE.search(each.targets[0]):
+        if not is_off or len(each.targets) != 1 or "." not in each.targets[0]:
+            continue
+        if _INACTIVE.search(each.targets[0]) and value.decides(each) and not value.is_refused(each):
             return each.targets[0]
     return ""
 
@@ -294,7 +297,7 @@ def _of_defaults(facts: Facts) -> Iterator[Hit]:
         if scope is None or made is None:
             continue
         if facts.language == "rust":
-            is_asked = any(each.is_awaited for each in chain(made))
+            is_asked = fails_at(call, facts)
         else:
             is_asked = call.method == "catch" or made.method == "runCatching"
         if not is_asked or not _EMPTY.match(_default_of(call, facts)):
@@ -303,9 +306,32 @@ def _of_defaults(facts: Facts) -> Iterator[Hit]:
             continue  # What is done behind it in the function around is not done with this answer.
         home = home_of(call, facts)
         rest = Span(call.span.end, scope.body.end if home is None else home.body.end)
-        if act := _acts(rest, _DESTROYS, facts):
+        value = Value({*call.assigned}, call.span, scope.body, facts)
+        if act := _acts(rest, _DESTROYS, value, facts):
             what = f"if {made.written}() fails, an empty answer counts as its answer, and {act} acts on it"
             yield Hit(call.span, what, LIKELY)
+
+
+_PASSES_ON = frozenset(
+    ("map", "map_err", "ok", "and_then", "or_else", "context", "with_context", "inspect_err")
+)
+
+
+def fails_at(default: Call, facts: Facts) -> bool:
+    """Return whether a default (Rust) is given for a failed call, rather than for None of one that worked.
+
+    `find().await?.unwrap_or_default()` gives the error up before."""
+    source = default.origin
+    while source is not None and not source.is_awaited and source.method in _PASSES_ON:
+        source = source.origin
+    if source is None or not source.is_awaited or source.span.end > default.span.end:
+        return False
+    # The object of a variable is made in another statement: `let row = find().await?; row.unwrap_or(0)`.
+    start = source.span.end if is_within(source.span, default.span) else -1
+    if start < 0:
+        line = facts.text(Span(source.span.end, min(default.span.start, source.span.end + 200)))
+        return "?" not in line.partition(";")[0]
+    return "?" not in facts.text(Span(start, default.span.end)).partition(default.method)[0]
 
 
 def _default_of(call: Call, facts: Facts) -> str:

@@ -1,7 +1,8 @@
 """Finds calls whose result says how much was done, or whether anything was, and is not looked at.
 
 It is shown if what is read or written is a stream by its type, or by its name where the file does not say the
-type; of a queue, if the file makes it with a limit and what is offered is an item rather than a signal.
+type; of a queue, if the file makes it with a limit and what is offered is an item rather than a signal; of a
+latch, if something is done behind it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.telling_types import type_of
@@ -39,8 +42,24 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method(*_METHODS[facts.language]):
         ignored = _CHECKS[facts.language](call, facts)
         if ignored and not is_clean_up(call, facts) and not facts.comment_at(call):
-            is_likely = call.method != "offer" or _is_made_with_limit(call, facts)
+            is_likely = _matters(call, facts)
             yield Hit(call.span, f"{call.written}() {ignored}", LIKELY if is_likely else POSSIBLE)
+
+
+def _matters(call: Call, facts: Facts) -> bool:
+    """Return whether the file shows that the result decides: a queue with a limit, work behind a latch."""
+    if call.method == "offer":
+        return _is_made_with_limit(call, facts)
+    scope = facts.function_of(call)
+    if call.method != "await" or scope is None:
+        return True
+    # What is returned behind a latch may say itself that the time is over.
+    rest = Span(call.span.end, scope.body.end)
+    returned = [step.span for step in facts.within(facts.steps_of("return"), rest)]
+    return any(
+        not is_logging(each) and not any(is_within(each.span, span) for span in returned)
+        for each in facts.within(facts.calls, rest)
+    )
 
 
 def _java(call: Call, facts: Facts) -> str:
@@ -72,6 +91,8 @@ def _csharp(call: Call, facts: Facts) -> str:
     if not call.is_discarded or not call.receiver_written:
         return ""
     if call.method in ("Read", "ReadAsync"):
+        if len(call.arguments) == 1 and _TOKEN.search(call.arguments[0].value.text):
+            return ""  # The next item of a channel or a pipe.
         by_reference = any(each.value.text.startswith(("ref ", "out ")) for each in call.arguments)
         return _SHORT if call.arguments and not by_reference and _is_stream(call, facts) else ""
     if call.method in ("Wait", "WaitAsync", "WaitOne"):
@@ -86,6 +107,9 @@ def _csharp(call: Call, facts: Facts) -> str:
         bounded = "CreateBounded" in facts.whole_text and "FullMode.Drop" not in facts.whole_text
         return _NOT_DONE if bounded and not _is_signal(call) else ""
     return _NOT_DONE
+
+
+_TOKEN = re.compile(r"CancellationToken|\b(?:ct|cts|\w*[tT]oken)(?:\.Token)?$")
 
 
 def _is_time(text: str, call: Call, facts: Facts) -> bool:
@@ -159,6 +183,8 @@ def _python(call: Call, facts: Facts) -> str:
     if call.method == "send":
         is_socket = re.search(r"(^|[._])(sock|socket|s|conn|connection)$", call.receiver_written) is not None
         known = call.name.startswith("socket.") or (is_socket and facts.imports_any("socket"))
+        # A datagram is sent as a whole or not at all.
+        known = known and "SOCK_DGRAM" not in facts.whole_text
         # A few bytes are sent at once.
         known = known and _FEW_BYTES.search(facts.text(call.span)) is None
         return (

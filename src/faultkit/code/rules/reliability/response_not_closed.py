@@ -41,7 +41,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             elif (place := left_open_on_a_way(call, facts)) is not None:
                 what = f"the body that {call.written}() gives is not closed on this way"
                 yield Hit(place, what, LIKELY)
-        elif _streams(call) and not is_closed_or_passed_on(call, facts):
+        elif _streams(call) and not _is_read_at_once(call, facts) and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"the answer that {call.written}() streams is not closed", LIKELY)
 
 
@@ -105,7 +105,8 @@ def _left_by_status(call: Call, facts: Facts) -> Span | None:
     name, rest = re.escape(call.assigned[0]), Span(call.span.end, scope.body.end)
     used = re.compile(
         rf"\b{name}\b(?:\?|!!)?\.(?:body|close|closeQuietly|use|getEntity|entity|peekBody)\b"
-        rf"|[(,]\s*{name}\s*[,)]|\breturn\s+{name}\b(?!\.)|=\s*{name}\s*$",
+        # The last line of a block of Kotlin is its value.
+        rf"|[(,]\s*{name}\s*[,)]|\breturn\s+{name}\b(?!\.)|(?:=|^)\s*{name}\s*$",
         re.MULTILINE,
     )
     if not used.search(facts.text(rest)) or any(
@@ -223,12 +224,21 @@ def _go_open(call: Call, facts: Facts) -> bool:
         return False
     inside = list(facts.within(facts.calls, function.span))
     closed = any(each.written == f"{name}.Body.Close" for each in inside)
-    given = any(argument.value.text == name for each in inside for argument in each.arguments)
+    # `defer func(body io.ReadCloser) { _ = body.Close() }(resp.Body)`, `defer closeBody(resp.Body)`
+    given = any(
+        argument.value.text == name
+        or (argument.value.text == f"{name}.Body" and (each.is_deferred or _CLOSES.search(each.written)))
+        for each in inside
+        for argument in each.arguments
+    )
     returned = any(
         step.kind == "return" and name in step.text.replace(",", " ").split()
         for step in facts.within(facts.steps, function.span)
     )
     return not (closed or given or returned)
+
+
+_CLOSES = re.compile(r"(?i:close|drain|discard)\w*$")
 
 
 def left_open_on_a_way(call: Call, facts: Facts) -> Span | None:
@@ -269,6 +279,13 @@ def _without_other_ways(before: str, call: Call, arm: Arm, facts: Facts) -> str:
             text = facts.text(other.span)
             before = before.replace(text, "", 1)
     return before
+
+
+def _is_read_at_once(call: Call, facts: Facts) -> bool:
+    """Return whether an answer is read to its end, which closes it, and nothing else holds it (Python)."""
+    if call.name != "urllib.request.urlopen" or call.assigned:
+        return False
+    return any(each.method == "read" and not each.arguments for each in facts.calls_on(call))
 
 
 def _streams(call: Call) -> bool:

@@ -66,6 +66,8 @@ def _by_helpers(facts: Facts) -> Iterator[tuple[Span, str]]:
             given = returned[0].text.strip("; ") if len(returned) == 1 else ""
             if not (given and is_empty_list(given)) or not is_failure_of_work(handler):
                 continue
+            if "Optional" in given:
+                continue  # The caller has to ask for it, and does something else without it.
             if has_comment(facts.text(handler.span)) or _has_branch(handler.body, facts):
                 continue
             if _only_logs_beside(handler.body, [returned[0].span], facts) and any(

@@ -71,6 +71,12 @@ def breaks_on_status(facts: Facts) -> Iterator[Span]:
             yield arm.fork
 
 
+_END = re.compile(
+    r"(?:^|\.)(?:EOF\w*|End[oO]f\w+|StopIteration|StopAsyncIteration|KeyboardInterrupt|QueueEmpty|Empty)$"
+)
+"""Errors by which a source says that there is no more."""
+
+
 def _ends(handler: Handler, facts: Facts) -> bool:
     """Return whether a handler only logs and ends the loop."""
     kinds = [step.kind for step in facts.within(facts.steps, handler.body)]
@@ -78,6 +84,7 @@ def _ends(handler: Handler, facts: Facts) -> bool:
         return False
     return (
         is_failure_of_work(handler)
+        and not any(map(_END.search, handler.types))
         and "branch" not in kinds
         and only_logs_or_counts(handler.body, facts)
         and any(map(is_logging, facts.within(facts.calls, handler.body)))

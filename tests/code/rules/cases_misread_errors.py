@@ -1,0 +1,51 @@
+"""Code around errors that reads like a fault and is none, by what depends on what; each beside its wrong twin."""
+
+# ruff: noqa: E501  (a row of a table is one line)
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+_PY, _JS, _TS, _GO, _JAVA, _CS, _RUST, _KT = (
+    "python", "javascript", "typescript", "go", "java", "csharp", "rust", "kotlin",
+)  # fmt: skip
+_ACTED, _EMPTY, _OUTCOME, _OPEN = (
+    "failure-taken-for-data", "failure-looks-empty", "outcome-ignored", "response-not-closed",
+)  # fmt: skip
+
+CASES = [
+    # What is deleted does not depend on the answer, or is not reached without one.
+    bad(_ACTED, _PY, "class A:\n    def rows(self):\n        try:\n            return self.api.list()\n        except Exception:\n            return []\n    def sync(self, store, users):\n        known = {row.id for row in self.rows()}\n        for user in users:\n            if user not in known:\n                store.delete(user)\n", 6),
+    good(_ACTED, _PY, "class A:\n    def rows(self):\n        try:\n            return self.api.list()\n        except Exception:\n            return []\n    def sync(self, store, users):\n        self.show(self.rows())\n        for user in users:\n            store.delete(user)\n"),
+    good(_ACTED, _PY, "class A:\n    def rows(self):\n        try:\n            return self.api.list()\n        except Exception:\n            return []\n    def sync(self, store, users):\n        known = self.rows()\n        if not known:\n            return\n        for user in users:\n            if user not in known:\n                store.delete(user)\n"),
+    good(_ACTED, _TS, "class A {\n  async names() { try { return await this.doc.names(); } catch { return []; } }\n  async read(docs, id) { try { return this.join(await this.names()); } finally { await docs.destroyDocument(id); } }\n}"),
+    # One error that has a meaning, and a handler that has a second answer.
+    good(_ACTED, _PY, "class A:\n    def pay(self, cart, store):\n        try:\n            fees = self.fees.of(cart)\n        except SaleNotAllowed:\n            fees = []\n        for each in cart:\n            if each not in fees:\n                store.remove(each)\n"),
+    bad(_ACTED, _PY, "class A:\n    def pay(self, cart, store):\n        try:\n            fees = self.fees.of(cart)\n        except Exception:\n            fees = []\n        for each in cart:\n            if each not in fees:\n                store.remove(each)\n", 6),
+    good(_ACTED, _PY, "class A:\n    def rows(self, held):\n        try:\n            return self.api.list()\n        except Exception:\n            if not held:\n                return held.error()\n            return []\n    def sync(self, store, users):\n        known = self.rows(users)\n        for user in users:\n            if user not in known:\n                store.delete(user)\n"),
+    # Rust: `?` gives the error up, and the default is for None.
+    bad(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Result<()> {\n    let known = s.ids().await.unwrap_or_default();\n    for id in all {\n        if !known.contains(&id) {\n            s.delete(id).await?;\n        }\n    }\n    Ok(())\n}", 2),
+    good(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Result<()> {\n    let known = s.ids().await?.unwrap_or_default();\n    for id in all {\n        if !known.contains(&id) {\n            s.delete(id).await?;\n        }\n    }\n    Ok(())\n}"),
+    good(_ACTED, _RUST, "async fn f(s: &Store, id: Id) -> Result<()> {\n    let row = s.read(id).await;\n    let event = row.next_event().unwrap_or_default();\n    s.remove(event).await?;\n    Ok(())\n}"),
+    # A source that says that there is no more.
+    good(_ACTED, _PY, "def read(source):\n    rows = []\n    while True:\n        try:\n            row = source.next_row()\n        except EOFError:\n            logger.info('the end')\n            break\n        rows.append(row)\n    return rows"),
+    bad(_ACTED, _PY, "def read(source):\n    rows = []\n    while True:\n        try:\n            row = source.next_row()\n        except OSError:\n            logger.info('the end')\n            break\n        rows.append(row)\n    return rows", 6),
+    # The default has a branch of its own, or the error went up before.
+    bad(_EMPTY, _RUST, "use sqlx::PgPool;\nasync fn f(pool: &PgPool) -> i64 {\n    sqlx::query_scalar(\"SELECT count(*) FROM jobs\").fetch_one(pool).await.unwrap_or(0)\n}", 3),
+    good(_EMPTY, _RUST, "use sqlx::PgPool;\nasync fn f(pool: &PgPool) -> Result<i64> {\n    let n: Option<i64> = sqlx::query_scalar(\"SELECT max(id) FROM jobs\").fetch_one(pool).await?;\n    Ok(n.unwrap_or(0))\n}"),
+    good(_EMPTY, _RUST, "use sqlx::PgPool;\nasync fn f(pool: &PgPool, failed: &mut Vec<i64>) {\n    if sqlx::query_scalar(\"SELECT is_open FROM jobs\").fetch_one(pool).await.unwrap_or(false) {\n        open(pool);\n    } else {\n        failed.push(1);\n    }\n}"),
+    good(_EMPTY, _RUST, "use sqlx::PgPool;\nasync fn f(pool: &PgPool, failed: &mut Vec<i64>) {\n    let is_open = sqlx::query_scalar(\"SELECT is_open FROM jobs\").fetch_one(pool).await;\n    if is_open.unwrap_or_default() {\n        open(pool);\n    } else {\n        failed.push(1);\n    }\n}"),
+    good(_EMPTY, _JAVA, "@RestController\nclass A {\n  @GetMapping(\"/a\")\n  ResponseEntity<F> get() { Optional<ResponseEntity<F>> r = direct(); if (r.isPresent()) return r.get(); return stream(); }\n  private Optional<ResponseEntity<F>> direct() {\n    try { return Optional.of(files.sign()); } catch (IOException e) { log.warn(\"not signed\", e); return Optional.empty(); }\n  }\n}"),
+    # A channel gives its next item, a datagram is sent as a whole.
+    good(_OUTCOME, _CS, "class A { async Task F() { await _channel.Reader.ReadAsync(CancellationToken.None); } }"),
+    bad(_OUTCOME, _CS, "class A { async Task F(byte[] b) { await _stream.ReadAsync(b, token); } }", 1),
+    good(_OUTCOME, _PY, "import socket\nsock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\ndef f(data):\n    sock.send(data)"),
+    # A deferred function that is given the body, an answer that is read at once, the value of a block.
+    good(_OPEN, _GO, "package m\nimport (\"io\"; \"net/http\")\nfunc f(c *http.Client, r *http.Request, w io.Writer) {\n resp, err := c.Do(r)\n if err != nil {\n  return\n }\n defer func(body io.ReadCloser) {\n  _ = body.Close()\n }(resp.Body)\n io.Copy(w, resp.Body)\n}"),
+    bad(_OPEN, _GO, "package m\nimport (\"io\"; \"net/http\")\nfunc f(c *http.Client, r *http.Request, w io.Writer) {\n resp, err := c.Do(r)\n if err != nil {\n  return\n }\n io.Copy(w, resp.Body)\n}", 4),
+    good(_OPEN, _PY, "from urllib.request import urlopen\ndef f(url):\n    return json.loads(urlopen(url, timeout=2).read())"),
+    bad(_OPEN, _PY, "from urllib.request import urlopen\ndef f(url):\n    answer = urlopen(url, timeout=2)\n    return json.loads(answer.read())", 3),
+    good(_OPEN, _KT, "import okhttp3.OkHttpClient\nclass A(private val http: OkHttpClient) {\n    fun f(r: Request): Response? = runCatching {\n        val answer = http.newCall(r).execute()\n        if (!answer.isSuccessful) {\n            log.warn(answer.body.string())\n            null\n        } else {\n            answer\n        }\n    }.getOrNull()\n}"),
+    # What a caller in the program gives is no input.
+    good("assert-for-validation", _PY, "from flask import Flask\napp = Flask('a')\n@app.get('/a')\ndef show(request, **kwargs):\n    assert 'mode' not in kwargs\n    return 'ok'"),
+]  # fmt: skip
