@@ -37,6 +37,7 @@ def hidden(rule: str, language: str, code: str) -> Shown:
 
 
 _SWALLOWED, _LOGGED, _OUTCOME = "swallowed-error", "secret-in-log", "outcome-ignored"
+_ANSWERED = "error-answered-as-success"
 
 CASES = [
     # A dropped error: a write, a message or given code is lost.
@@ -78,6 +79,16 @@ CASES = [
     # What stands behind a latch: work, or only a value that may say itself that the time is over.
     shown(_OUTCOME, _JAVA, "class A { void f(CountDownLatch latch) { latch.await(5, TimeUnit.SECONDS); store.publish(rows); } }"),
     hidden(_OUTCOME, _JAVA, "class A { String f(CountDownLatch latch) { latch.await(5, TimeUnit.SECONDS); return answer.get(); } }"),
+    # A status of 200 in a file whose other failures have one of failure, and in one with rules of its own.
+    shown(_ANSWERED, _JS, "app.get('/a', async (req, res) => { if (!req.query.id) { return res.status(400).json({ error: 'no id' }); } try { res.json(await load(req)); } catch (err) { log.error(err); res.json({ success: false }); } });"),
+    hidden(_ANSWERED, _JS, "app.get('/a', async (req, res) => { try { res.json(await load(req)); } catch (err) { log.error(err); res.json({ success: false }); } });"),
+    shown(_ANSWERED, _JS, "app.get('/a', async (req, res) => { try { res.json(await load(req)); } catch (err) { res.json({ success: false }); } });"),
+    hidden(_ANSWERED, _JS, "const no = (res) => res.status(404).end();\napp.get('/a', async (req, res) => { try { await save(req); res.json({ success: true }); } catch (err) { log.error(err); res.json({ success: false }); } });"),
+    hidden(_ANSWERED, _PY, "from flask import Flask, abort, jsonify\napp = Flask('a')\n@app.get('/a')\ndef check_address():\n    if not given():\n        abort(400)\n    try:\n        return ask()\n    except OSError as e:\n        log.error(e)\n        return jsonify(ok=False)"),
+    shown(_ANSWERED, _PY, "from flask import Flask, abort, jsonify\napp = Flask('a')\n@app.get('/a')\ndef address():\n    if not given():\n        abort(400)\n    try:\n        return ask()\n    except OSError as e:\n        log.error(e)\n        return jsonify(ok=False)"),
+    # Go: what the program has made itself can be encoded.
+    hidden(_ANSWERED, _GO, "package m\nimport (\"log\"; \"net/http\"; \"encoding/json\")\nfunc f(w http.ResponseWriter, r *http.Request) {\n data, err := json.Marshal(made())\n if err != nil {\n  log.Printf(\"%v\", err)\n  return\n }\n w.Write(data)\n}"),
+    shown(_ANSWERED, _GO, "package m\nimport (\"log\"; \"net/http\")\nfunc f(w http.ResponseWriter, r *http.Request) {\n data, err := store.Load(r.Context())\n if err != nil {\n  log.Printf(\"%v\", err)\n  return\n }\n w.Write(data)\n}"),
     # Go: a method of another file may return nothing.
     hidden("ignored-error", _GO, "package m\nfunc (h *H) f(ctx context.Context) {\n h.ip.Record(ctx, 3)\n}"),
     shown("ignored-error", _GO, "package m\ntype Store interface {\n Record(ctx context.Context, n int) error\n}\nfunc (h *H) f(ctx context.Context) {\n h.ip.Record(ctx, 3)\n}"),

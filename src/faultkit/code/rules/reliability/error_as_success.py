@@ -1,4 +1,7 @@
-"""Finds request handlers that answer an error with a status of success."""
+"""Finds request handlers that answer an error with a status of success.
+
+It is shown if the same file answers other failures with a status of failure: then its clients look at it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Place, Scope, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import unanswered_failures
 from faultkit.code.rules.vocabulary.cut_answers import cut_answers
 from faultkit.code.rules.vocabulary.error_handlers import answers_without_status
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
+from faultkit.code.rules.vocabulary.failure_statuses import is_own_protocol
 from faultkit.code.rules.vocabulary.failures import (
     FailureBlock,
     failed_branches,
@@ -81,32 +86,47 @@ def _check(facts: Facts) -> Iterator[Hit]:
         seen.add(span)
         yield Hit(span, "the status is only written into the body, so that the client sees 200", LIKELY)
     if facts.language in LANGUAGES:
-        for span in (*failed_answers(facts), *stated_successes(facts)):
+        stated = [*stated_successes(facts)]
+        for span in (*failed_answers(facts), *stated):
             if not any(is_within(span, each) or is_within(each, span) for each in seen):
                 seen.add(span)
-                yield Hit(span, "this answers an error with a status of success", LIKELY)
+                yield Hit(span, _ANSWERED, LIKELY if span in stated else _confidence(span, facts))
         return
     for span in stated_successes(facts):
         seen.add(span)
-        yield Hit(span, "this answers an error with a status of success", LIKELY)
+        yield Hit(span, _ANSWERED, LIKELY)
     is_any = any(map(is_handler, facts.scopes)) or facts.syntax.has_any(*_MIDDLEWARE)
     if not is_any and b"statusCode" not in facts.syntax.source:
         return
-    for handler in unanswered_failures(facts) if facts.language == "go" else ():
+    for each, handler in unanswered_failures(facts) if facts.language == "go" else ():
         seen.add(handler.span)
-        yield Hit(handler.span, "this returns without an answer, so the client sees the status 200", LIKELY)
+        # What the program has made itself can mostly be encoded.
+        sure = POSSIBLE if "json.Marshal" in facts.text(each.body) else LIKELY
+        yield Hit(handler.span, "this returns without an answer, so the client sees the status 200", sure)
     for block in (*failure_blocks(facts), *map(FailureBlock, failed_branches(facts))):
         route = block.failed or handler_around(block, facts)
         if route is None:
             for step in facts.within(facts.steps, block.span):
                 if step.kind == "return" and _PROXIED.search(step.text) and _is_error(step.text):
-                    yield Hit(step.span, "this answers an error with a status of success", LIKELY)
+                    yield Hit(step.span, _ANSWERED, _confidence(step.span, facts))
             continue
         is_error = _is_any if block.failed is not None else _is_error
         for span in _answers(block.span, route, is_error, facts):
             if not any(is_within(span, each) or is_within(each, span) for each in seen):
                 seen.add(span)
-                yield Hit(span, "this answers an error with a status of success", LIKELY)
+                yield Hit(span, _ANSWERED, _confidence(span, facts))
+
+
+_ANSWERED = "this answers an error with a status of success"
+
+
+def _confidence(answer: Span, facts: Facts) -> float:
+    """Return how sure it is that the status misleads; an error that leaves no trace at all is worse."""
+    handlers = facts.handlers_around(Place(answer))
+    is_lost = bool(handlers) and not (
+        handlers[-1].uses_error or any(map(is_logging, facts.within(facts.calls, handlers[-1].body)))
+    )
+    return POSSIBLE if is_own_protocol(answer, facts) and not is_lost else LIKELY
 
 
 def _answers(block: Span, route: Scope, is_error: _Asks, facts: Facts) -> Iterator[Span]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, is_within
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 
@@ -83,8 +83,9 @@ _OF_CONTEXT = re.compile(r"\bFromContext\(|\.Context\(\)\.Value\(")
 """What an earlier function of the chain has put there: it fails only if the chain is built wrongly."""
 
 
-def unanswered_failures(facts: Facts) -> Iterator[Handler]:
-    """Yield handlers that log an error and return without an answer, for which net/http answers 200 (Go)."""
+def unanswered_failures(facts: Facts) -> Iterator[tuple[Try, Handler]]:
+    """Yield handlers that log an error and return without an answer, for which net/http answers 200 (Go),
+    each with what failed."""
     if not facts.imports_any("net/http"):
         return
     for each in facts.tries:
@@ -110,7 +111,7 @@ def unanswered_failures(facts: Facts) -> Iterator[Handler]:
             logs = any(map(is_logging, facts.within(facts.calls, handler.body)))
             is_bare = bool(returns) and not any(step.text.strip("; ") for step in returns)
             if is_bare and logs and not used.search(facts.text(handler.span)):
-                yield handler
+                yield each, handler
 
 
 def _writer_of(scope: Scope) -> str:

@@ -1,0 +1,45 @@
+"""Statuses of failure that a text states, by which its clients are told of other failures."""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Facts, Place
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+
+_NAMES = (
+    r"(?:Bad_?Request|Not_?Found|Conflict|Unauthori[sz]ed|Forbidden|Gone|Unprocessable\w*|Too_?Many_?Requests"
+    r"|Internal_?Server_?Error|Bad_?Gateway|Service_?Unavailable|Gateway_?Timeout|Payment_?Required|Problem\w*)"
+)
+_FAILURE_STATUS = TextPattern(
+    rf"(?i:status\w*|code|\berror|abort|problem|respond\w*|send\w*|reply|answer|fail\w*)[\s\"'(=:,.]{{1,4}}[45]\d\d\b"
+    rf"|,\s*[45]\d\d\s*[);\n]|HTTP_[45]\d\d|(?:\b|Status|_)(?i:{_NAMES})(?:Exception|Error|\b(?![\"'.]))"
+    r"|http\.Error\(|HTTPException|HTTPError\(|Http404|ResponseStatusException|createError\(|Exception\(\s*[45]\d\d"
+)
+_FLAG = re.compile(
+    r"[\"']?\b([sS]uccess|[oO]k|OK|[eE]rror)[\"']?\s*[:,=]\s*(?:[fF]alse|1\b|[\"'](?:error|fail\w*))"
+)
+_ASKS = re.compile(
+    r"_*(?i:validate|verify|check|test|probe|ping|preview|try|dry_?run|diagnos\w*|lookup)(?![a-z])"
+)
+
+
+def is_own_protocol(answer: Span, facts: Facts) -> bool:
+    """Return whether the status 200 may be a rule between server and client, who looks at the body.
+
+    No other failure of the text has a status of failure; or the function asks whether something works; or its
+    answers have a flag for success and failure, and none of them has such a status."""
+    scope = facts.named_function_of(Place(answer)) or facts.function_of(Place(answer))
+    if not _FAILURE_STATUS.is_in(facts.whole_text):
+        return True
+    if scope is None:
+        return False
+    if _ASKS.match(scope.short_name) and not re.search(r"\b[tT]rue\b", facts.text(answer)):
+        return True
+    body = facts.text(scope.body)
+    flag = _FLAG.search(facts.text(answer))
+    if flag is None or _FAILURE_STATUS.search(body):
+        return False
+    works = r"(?:[tT]rue|0)\b" if flag[1].lower() != "error" else r"(?:[fF]alse|0)\b"
+    return re.search(rf"[\"']?\b{flag[1]}[\"']?\s*[:,=]\s*{works}", body) is not None
