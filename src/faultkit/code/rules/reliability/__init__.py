@@ -12,6 +12,7 @@ from faultkit.code.rules.reliability import (
     busy_loop,
     cancellation_not_passed,
     catastrophic_expression,
+    checked_exception_commits,
     checked_then_inserted,
     client_not_closed,
     config_read_late,
@@ -258,4 +259,5 @@ RELIABILITY: tuple[Rule, ...] = (
     promise_awaited_late.RULE,
     guards_nothing.RULE,
     receive_never_ends.RULE,
+    checked_exception_commits.RULE,
 )
