@@ -46,6 +46,11 @@ CASES = [
     good(_OPEN, _PY, "from urllib.request import urlopen\ndef f(url):\n    return json.loads(urlopen(url, timeout=2).read())"),
     bad(_OPEN, _PY, "from urllib.request import urlopen\ndef f(url):\n    answer = urlopen(url, timeout=2)\n    return json.loads(answer.read())", 3),
     good(_OPEN, _KT, "import okhttp3.OkHttpClient\nclass A(private val http: OkHttpClient) {\n    fun f(r: Request): Response? = runCatching {\n        val answer = http.newCall(r).execute()\n        if (!answer.isSuccessful) {\n            log.warn(answer.body.string())\n            null\n        } else {\n            answer\n        }\n    }.getOrNull()\n}"),
+    # The branch ends before the next write; a comment says that the write may fail.
+    good("failure-only-logged", _GO, "package m\nimport \"log\"\nfunc (q *Q) f(row Row) {\n switch row.Kind {\n case 1:\n  if row.Late {\n   if err := q.store.SaveLate(row); err != nil {\n    log.Printf(\"%v\", err)\n   }\n   break\n  }\n  q.store.RecordEnd(row)\n }\n}"),
+    bad("failure-only-logged", _GO, "package m\nimport \"log\"\nfunc (q *Q) f(row Row) {\n switch row.Kind {\n case 1:\n  if row.Late {\n   if err := q.store.SaveLate(row); err != nil {\n    log.Printf(\"%v\", err)\n   }\n  }\n  q.store.RecordEnd(row)\n }\n}", 7),
+    good("failure-only-logged", _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/a\")\n  ResponseEntity<Void> add(Row row) {\n    // Best effort: the note is not needed.\n    try {\n      rows.save(row);\n    } catch (RuntimeException e) {\n      log.warn(\"not saved\", e);\n    }\n    return ResponseEntity.ok().build();\n  }\n}"),
+    bad("failure-only-logged", _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/a\")\n  ResponseEntity<Void> add(Row row) {\n    try {\n      rows.save(row);\n    } catch (RuntimeException e) {\n      log.warn(\"not saved\", e);\n    }\n    return ResponseEntity.ok().build();\n  }\n}", 7),
     # What a caller in the program gives is no input.
     good("assert-for-validation", _PY, "from flask import Flask\napp = Flask('a')\n@app.get('/a')\ndef show(request, **kwargs):\n    assert 'mode' not in kwargs\n    return 'ok'"),
 ]  # fmt: skip

@@ -45,8 +45,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _left_out(facts)
     answered = set[Span]()
+    tries = [each for each in facts.tries if _MEANT.search(facts.comment_at(each))]
+    meant = {handler.span for each in tries for handler in each.handlers}
     for one in answered_failures(facts):
         answered.add(one.let_go)
+        if one.let_go in meant:
+            continue
         what = f"when {one.work.written}() fails, the request is still answered with success"
         yield Hit(one.span, what, LIKELY)
     for each in facts.tries:
@@ -219,9 +223,23 @@ def _done_after(write: Call, each: Try, handler: Handler, scope: Scope, facts: F
             continue
         if not _DONE.match(call.method) or not subjects & _subjects(call) or facts.are_exclusive(each, call):
             continue
-        if not _is_of_same_kind(write, call, facts):
+        if not _is_of_same_kind(write, call, facts) and not _is_left_between(each, call, facts):
             return call
     return None
+
+
+def _is_left_between(each: Try, later: Call, facts: Facts) -> bool:
+    """Return whether the branch of a write ends with `break`, `continue` or `return` before a later call."""
+    return any(
+        step.kind in ("break", "continue", "return") and is_within(step.span, arm.span)
+        for arm in facts.arms
+        if is_within(each.span, arm.span) and arm.span.end <= later.span.start
+        for step in facts.within(facts.steps, Span(each.span.end, arm.span.end))
+        if not any(
+            is_within(step.span, inner.span) and not is_within(each.span, inner.span)
+            for inner in facts.within(facts.arms, arm.span)
+        )
+    )
 
 
 _VERB = re.compile(r"_*[A-Za-z][a-z]*")
