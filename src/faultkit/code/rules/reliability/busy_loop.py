@@ -177,7 +177,9 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
         alone = not any(
             call.span.end < use.select.start or call.span.start > use.select.end
             for call in calls
-            if not _is_quick(call) and not _is_conditional(call.span, loop, facts)
+            if not _is_quick(call)
+            and not call.name.startswith("time.")
+            and not _is_conditional(call.span, loop, facts)
         )
         if idle and alone:
             yield Hit(default_of(use.select, facts), "this select never waits, so the loop spins", LIKELY)
@@ -214,10 +216,9 @@ def _waits_in_select(loop: Loop, facts: Facts) -> bool:
 
 
 def _is_conditional(select: Span, loop: Loop, facts: Facts) -> bool:
-    """Return whether a select stands in a branch or in a case of another one."""
+    """Return whether a select or call stands in a branch or in a case; what a condition calls always runs."""
     return any(
-        step.kind == "branch" and step.span != select and is_within(select, step.span)
-        for step in facts.within(facts.steps, loop.body)
+        is_within(select, arm.span) and arm.fork != select for arm in facts.within(facts.arms, loop.body)
     )
 
 
@@ -353,6 +354,8 @@ def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[
         return
     if _ADVANCES.search(condition) or _is_of_function(condition, span, facts):
         return
+    if condition.lstrip().startswith("{") and "(" in condition:
+        return  # `while { reader.advance()?; depth > 0 } {}` of Rust does its work in the condition.
     called = re.findall(r"(\w+)\s*\(", condition)
     if called and (any(word not in _POLLS for word in called) or _takes(called, facts)):
         return

@@ -238,7 +238,10 @@ def _futures(facts: Facts) -> Iterator[Hit]:
             continue
         made = re.match(r"new\s+(AsyncLazy<|Lazy<(Value)?Task<)", facts.text(call.span))
         is_kept = bool(call.assigned) and not call.is_returned
-        if made is not None and is_kept and not re.search(r"\bcatch\b|IsFaulted", facts.whole_text):
+        is_done = re.search(r"=>\s*(?:Task|ValueTask)\.FromResult\(", facts.text(call.span))
+        if is_done or made is None:
+            continue  # A task that is done already cannot fail.
+        if is_kept and not re.search(r"\bcatch\b|IsFaulted", facts.whole_text):
             yield Hit(call.span, "a task that has failed stays in the Lazy", LIKELY)
 
 

@@ -192,6 +192,8 @@ def _known(facts: Facts) -> Iterator[Hit]:
             continue
         release = f"{call.receiver_written}.{_PAIRS[call.method]}"
         ends = [each for each in facts.within(facts.calls, scope.span) if _releases(each, call)]
+        if ends and all(_is_in_returned(each, call, scope, facts) for each in ends):
+            continue
         if not ends:
             if call.is_discarded and not _is_released_elsewhere(call, facts):
                 yield Hit(call.span, f"{call.written}() is never followed by {release}()", LIKELY)
@@ -329,6 +331,18 @@ def _is_released_elsewhere(call: Call, facts: Facts) -> bool:
     return scope is not None and any(
         step.kind in ("return", "yield") and re.search(rf"\b{re.escape(name)}\b", step.text)
         for step in facts.within(facts.steps, scope.body)
+    )
+
+
+def _is_in_returned(end: Call, call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the caller gets a function that releases what the call returned."""
+    if not call.assigned or call.assigned[0] not in {each.value.text for each in end.positional}:
+        return False
+    inner = facts.function_of(end)
+    return (
+        inner is not None
+        and inner is not scope
+        and any(is_within(inner.span, step.span) for step in facts.own(facts.steps_of("return"), scope))
     )
 
 

@@ -6,23 +6,25 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
+from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.response_not_closed import left_open_on_a_way
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule, Severity
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.begun_transactions import (
     kept_after_failure,
     left_open,
     never_rolled_back,
     never_rolled_back_in_jdbc,
 )
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.exits import (
     call_that_fails_before,
     exit_between,
     exit_without_release,
     is_survived,
 )
+from faultkit.code.rules.vocabulary.go_releases import is_missed_in_go
 from faultkit.code.rules.vocabulary.kept_marks import kept_marks
 from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
 from faultkit.code.rules.vocabulary.own_releases import (
@@ -58,8 +60,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language != "rust":
         for span, what in returned_on_success_only(facts):
             yield Hit(span, what, LIKELY, "medium")
+    # In a browser, a mark is lost with its page.
+    of_marks = POSSIBLE if is_for_browser(facts) else LIKELY
     for span, what in kept_marks(facts):
-        yield Hit(span, what, LIKELY, "medium")
+        yield Hit(span, what, of_marks, "medium")
     told = {facts.named_function_of(hit) for hit in found}
     for span, what in _transactions(facts):
         hit = Hit(span, what, LIKELY, "medium")
@@ -109,6 +113,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
             each
             for each in facts.within(facts.calls, scope.body)
             if each.span.start > call.span.end
+            and not facts.are_exclusive(call, each)
             and (_ends(each, name, call) or _ends_by_helper(each, name, call, facts))
         ]
         sure = any(_is_sure(each, scope, facts) for each in ends)
@@ -202,7 +207,7 @@ def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
         and is_within(step.span, branch.span)
         and re.search(
             rf"(?:!|not |=\s*)\(?{word}\b(?!\.(?!is|Is|ok\b|Has|try|acquire|lock|connect|begin|Wait|Try))"
-            rf"|\b{word}\s*(?:==|is)",
+            rf"|\b{word}\s*(?:==|is)|^\W*[\w.]*\b(?:is|Is|has|Has)\w+\(\s*{word}\s*\)",
             branch.text,
         )
         for branch in facts.within(facts.steps, scope.body)
@@ -356,35 +361,7 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts, is_known
         steps = facts.own(facts.steps_of("yield"), scope)
         yields = any(call.span.end < each.span.start < last.span.start for each in steps)
         return yields or any(not is_logging(each) and not is_survived(each, facts) for each in between)
-    # Go has no exceptions: a return is missed if no release stands before it in its block.
-    first = min(each.span.start for each in (normal or ends))
-    check = next(
-        (each for each in handlers if each.span.start > call.span.end and each.name == call.assigned[-1]),
-        None,
-    )
-    if "Query" in call.method:
-        # Rows that are read to their end are closed.
-        over = f"{call.assigned[0]}.Next()"
-        reads = [each.span.end for each in facts.within(facts.loops, scope.body) if over in each.over]
-        first = min([first, *reads])
-    for step in facts.own(facts.steps_of("return", "continue"), scope):
-        if step.kind == "continue" and facts.loops_around(step)[-1:] != facts.loops_around(call)[-1:]:
-            continue
-        if not call.span.end < step.span.start or step.span.end > first:
-            continue
-        block = next((each for each in reversed(handlers) if is_within(step.span, each.body)), None)
-        if block is not None and block is check:
-            continue  # The `if err != nil` of the call itself: nothing was taken.
-        if _is_about_error(step, call, check, facts):
-            continue
-        around = [each.body for each in handlers if is_within(step.span, each.body)]
-        if not any(
-            is_within(each.span, body) and not facts.are_exclusive(each, step)
-            for each in ends
-            for body in around
-        ):
-            return True
-    return False
+    return is_missed_in_go(call, ends, normal or ends, handlers, scope, facts)
 
 
 def _is_raised_past(call: Call, ends: list[Call], last: Call, facts: Facts) -> bool:
@@ -434,32 +411,6 @@ def _raises(call: Call, facts: Facts) -> bool:
         for scope in facts.functions_named(call.method)
         if call in facts.callers_of(scope)
         for step in facts.within(facts.steps, scope.body)
-    )
-
-
-def _is_about_error(step: Step, call: Call, check: Handler | None, facts: Facts) -> bool:
-    """Return whether a return depends on the error of the call: `if os.IsNotExist(err) { return nil }`."""
-    error = re.compile(rf"\b{re.escape(call.assigned[-1])}\b")
-    last = check.span.end if check is not None else step.span.end
-    return any(
-        branch.kind == "branch"
-        and is_within(step.span, branch.span)
-        and error.search(branch.text)
-        and (
-            is_within(call.span, branch.span)
-            or call.span.end <= branch.span.start < last
-            or _is_still_set(call, step, facts)
-        )
-        for branch in facts.steps
-    )
-
-
-def _is_still_set(call: Call, step: Step, facts: Facts) -> bool:
-    """Return whether an error is that of a call: it is set again only where the function leaves before."""
-    return all(
-        facts.are_exclusive(each, step)
-        for each in facts.within(facts.assignments, Span(call.span.end, step.span.start))
-        if call.assigned[-1] in each.targets
     )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Facts, Handler
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.read_again import asks_for_state
 from faultkit.code.rules.vocabulary.reconnecting import reconnecting_loops
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
@@ -33,6 +34,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = "this retries at once, without a wait between tries"
                 yield Hit(retry.place, what, LIKELY if is_likely else POSSIBLE)
         elif retry.waits_longer is False and _is_remote(retry, facts) and not _is_short(retry, facts):
+            if any(asks_for_state(facts.text(one.body)) for one in _handlers(retry, facts)):
+                continue  # It waits for an answer, not for something to recover.
             what = "this waits the same time before every try, however often it failed"
             yield Hit(retry.place, what, LIKELY, "low")
     for span, what in stuck_pauses(facts):
@@ -85,15 +88,13 @@ def _is_after_change(retry: Retry, facts: Facts) -> bool:
     return bool(types) and all(map(_REFUSED.search, types))
 
 
+def _handlers(retry: Retry, facts: Facts) -> list[Handler]:
+    return [handler for each in facts.tries if each.body == retry.body for handler in each.handlers]
+
+
 def _types_that_go_on(retry: Retry, facts: Facts) -> list[str]:
     """Return the errors after which a loop goes on; empty if it goes on after any."""
-    handlers = [
-        handler
-        for each in facts.tries
-        if each.body == retry.body
-        for handler in each.handlers
-        if not handler.exits and not handler.raises
-    ]
+    handlers = [each for each in _handlers(retry, facts) if not each.exits and not each.raises]
     return (
         [] if any(each.is_broad for each in handlers) else [name for each in handlers for name in each.types]
     )

@@ -121,6 +121,7 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
         and each.span.end <= first.span.start
         and not _SAFE.match(each.method)
         and not facts.handlers_around(each)
+        and not facts.are_exclusive(made, each)
     ]
     own = [each.span for each in between if re.fullmatch(rf"{word}\.(write|Write\w*|seek)", each.written)]
     others = [each for each in between if not any(is_within(each.span, one) for one in own)]

@@ -45,12 +45,23 @@ def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:
                 continue  # Another case of the `select`: nothing was taken.
             arm = max((each.span.start for each in facts.arms if is_within(step.span, each.span)), default=0)
             # Given back before it in its own block, or on all ways before.
+            if _is_passed_on(step.text, gives, facts):
+                continue
             if not any(arm < at < step.span.start or _is_sure(at, step.span, facts) for at in given):
                 yield (
                     Span(place.span.start, step.span.end),
                     f"<-{name}" if is_put else f"{name} <- struct{{}}{{}}",
                 )
                 break
+
+
+def _is_passed_on(returned: str, gives: re.Pattern[bytes], facts: Facts) -> bool:
+    """Return whether a return gives the caller a function that gives the slot back."""
+    return any(
+        gives.search(facts.syntax.source, *scope.span)
+        for name in re.findall(r"(\w+)\b(?:\(|,|$)", returned)
+        for scope in facts.functions_named(name)
+    )
 
 
 def _is_of_one_run(name: str, place: Place, facts: Facts) -> bool:

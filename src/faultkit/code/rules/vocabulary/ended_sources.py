@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Loop, is_within
+from faultkit.code.facts import Facts, Loop, Place, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.channels import ChannelUse, cases_of, channel_uses
@@ -173,7 +173,14 @@ def _is_left(case: tuple[str, str]) -> bool:
 
 def _is_of_library(use: ChannelUse, facts: Facts) -> bool:
     if use.channel.endswith(")"):
-        return _OF_LIBRARY.search(use.channel.partition("(")[0]) is not None and "time." not in use.channel
+        path, _, _ = use.channel.partition("(")
+        owner, _, method = path.rpartition(".")
+        if method in _OWN and not any(
+            each.call is not None and "/" in each.call.name
+            for each in facts.assignments_to(owner.partition(".")[0], use)
+        ):
+            return False
+        return _OF_LIBRARY.search(path) is not None and "time." not in use.channel
     if not use.channel.isidentifier():
         return False
     # One of an object of this program is closed by its subscriber, if at all: `s.hub.Subscribe(topic)`.
@@ -190,8 +197,14 @@ def _is_closed(use: ChannelUse, facts: Facts) -> bool:
     last = use.channel.rpartition(".")[2]
     if not last.isidentifier():
         return False
-    if any(name.rpartition(".")[2] == last for name in _CLOSES.findall(facts.whole_text)):
-        return True
+    reader = facts.function_of(use)
+    for found in _CLOSES.finditer(facts.whole_text):
+        if found[1].rpartition(".")[2] != last:
+            continue
+        place = Place(facts.syntax.place_of(found, 0))
+        # A deferred close of the reader runs when its loop has ended.
+        if not (facts.is_deferred(place) and facts.function_of(place) is reader):
+            return True
     scope = facts.named_function_of(use)
     if scope is None:
         return False

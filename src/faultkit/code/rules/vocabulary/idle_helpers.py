@@ -66,7 +66,9 @@ def self_scheduled(facts: Facts) -> Iterator[IdleRound]:
             len(call.positional) == 2 and call.positional[1].value.text == "0"
         ):
             continue
-        again = re.search(rf"\b{re.escape(scope.short_name)}\b", call.arguments[0].value.text)
+        name = re.escape(scope.short_name)
+        # Given itself, or called: a text or a key of the same name does not run it.
+        again = re.search(rf"\b{name}\s*\(|^(?:this\.)?{name}(?:\.bind\(.*)?$", call.arguments[0].value.text)
         if again is None or any(
             is_within(call.span, arm.span) for arm in facts.within(facts.arms, scope.body)
         ):

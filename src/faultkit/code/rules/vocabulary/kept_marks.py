@@ -62,6 +62,7 @@ def kept_marks(facts: Facts) -> Iterator[tuple[Span, str]]:
             and one.key == each.key
             and is_within(one.span, scope.body)
             and one.span.start > each.span.end
+            and not facts.are_exclusive(each, one)
         ]
         if not ends or _is_recursive(scope, facts) or not _is_limit(each, scope, facts):
             continue

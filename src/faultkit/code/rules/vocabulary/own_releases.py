@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import Severity
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.exits import is_survived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
@@ -41,7 +42,7 @@ _IN_MEMORY = NamePattern(
     r"|CancellationTokenSource|HttpRequestMessage|\w+Content$|createDeferred|Subject$|tracer|[sS]pan|Scanner$|Printer$"
     r"|[sS]top[wW]atch|[pP]rogress|[sS]pinner|tqdm|Formatter$|PrintWriter$|createInterface|io\.Pipe$|Object(In|Out)putStream$"
     r"|InitialContext$|(Xml|XML|Json|JSON)(Text)?(Reader|Writer|Generator)$|\.(createGenerator|createParser|createXML\w+)$"
-    r"|Okio\.buffer$|Brush$|(^|\.)Pen$|Dialog$|Scope$|LayoutScope$|RegistryKey$|OpenSubKey$"
+    r"|Okio\.buffer$|[cC]reate(Graphics|ImageBitmap|Bitmap)$|getImage(Writ|Read)ers\w*|Brush$|(^|\.)Pen$|Dialog$|Scope$|LayoutScope$|RegistryKey$|OpenSubKey$"
 )
 """Makers of what holds memory only, measures time, belongs to a screen, or has rules of its own."""
 _FINDS = NamePattern(
@@ -74,7 +75,7 @@ def releases(method: str) -> bool:
 
 def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
     """Yield calls whose result the same function gives back, beyond those that are known by their names."""
-    if is_for_screen(facts):
+    if is_for_screen(facts) or is_for_browser(facts):
         return
     seen = set[Call]()
     of_scripts = facts.syntax.language.family == "javascript"
@@ -188,11 +189,17 @@ def is_stored(name: str, scope: Scope, facts: Facts) -> bool:
 _MEMORY = re.compile(r"(ArrayPool|MemoryPool)\b.*\.Rent$|[mM]emoryPool\w*\.Rent$")
 
 
+_BUILT = re.compile(r"(Writer|Merger|Builder|Buffer|Document|Workbook|Canvas|Presentation)$")
+"""Documents that are built in memory, if they are made without a path or stream."""
+
+
 def is_of_memory(call: Call) -> bool:
     """Return whether what a call takes holds memory only, which is collected: a buffer, `:memory:`."""
     if _MEMORY.search(call.name) or (
         call.method == "Rent" and re.search(r"\.Shared$", call.receiver_written)
     ):
+        return True
+    if call.constructs and not call.arguments and _BUILT.search(call.method):
         return True
     return any(":memory:" in each.value.literal for each in call.positional[:1])
 

@@ -20,6 +20,8 @@ from faultkit.code.rules.vocabulary.changed_values import (
 )
 from faultkit.code.rules.vocabulary.go_retries import go_retries
 from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.read_again import is_local, waits_for_next
+from faultkit.code.rules.vocabulary.retry_limits import is_limited
 from faultkit.code.rules.vocabulary.waits import LEAVES_SELECT, is_constant, select_with_wait, waits_in
 
 _FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
@@ -56,7 +58,6 @@ _ANSWERS = frozenset(
     {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
 )
 """Errors that mean "not yet", or "not under this name"."""
-_LOCAL = frozenset({"list", "tuple", "set", "dict", "sorted", "len", "next", "iter", "max", "min", "sum"})
 _OF_DATA = re.compile(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
 """Errors of data, which will fail again."""
 _CONVERTS = re.compile(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
@@ -120,7 +121,7 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     stoppable = stoppable or LEAVES_SELECT.search(selected) is not None
     pauses = bool(waits or selected) or (facts.language == "go" and "<-" in facts.text(loop.body))
     # What goes on until the program stops may try for ever, as long as it waits.
-    limited = None if stoppable and pauses else _is_limited(loop, facts)
+    limited = None if stoppable and pauses else is_limited(loop, bool(_flag(loop)), facts)
     return Retry("loop", head, again, None, loop, pauses, longer or stoppable, limited)
 
 
@@ -200,7 +201,8 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
             _tries_each_item(loop, each, facts)
             or _tries_another(loop, each, facts)
             or _is_answer(each)
-            or _is_local(each, facts)
+            or is_local(each.body, facts)
+            or waits_for_next(each.body, facts)
         ):
             continue
         if any(
@@ -219,15 +221,18 @@ _WORKS = re.compile(r"Ok\(|(?!_)([a-z]\w*)\s*=>\s*(?:\{\s*)?(?:return|break)\s+\
 def _rust_body(loop: Loop, facts: Facts) -> Span | None:
     """Return what is tried, if the arm `Ok(…)` of a match leaves the loop and no arm `Err(…)` does."""
     function = facts.function_of(loop)
+    parsed = [each.span for each in facts.within(facts.tries, loop.body) if is_local(each.body, facts)]
     for each in facts.within(facts.tries, loop.body):
         if not _is_directly_in(loop, facts, each.span) or facts.function_of(each) is not function:
             continue
+        if any(is_within(each.span, span) for span in parsed):
+            continue  # Each round has the next command of a text.
         arms = [arm for arm in facts.within(facts.arms, each.span) if arm.fork == each.span]
         works = [arm for arm in arms if _WORKS.match(facts.text(arm.span))]
         body = _value_of(each.body, loop, facts)
         calls = list(facts.within(facts.calls, body))
         reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
-        if not works or not calls or reads or _tries_each_item(loop, each, facts):
+        if not works or not calls or reads or is_local(body, facts) or _tries_each_item(loop, each, facts):
             continue
         # Of `Err(e) if tries < 5 => …` and `Err(e) => return Err(e)` the first tries again.
         if _success_leaves(works, facts) and not all(handler.exits for handler in each.handlers):
@@ -289,7 +294,8 @@ def _ends_loop(arm: Arm, facts: Facts) -> bool:
 
 def _tries_each_item(loop: Loop, each: Try, facts: Facts) -> bool:
     """Return whether each round tries another item: that is a search, not a retry."""
-    items = [name for name in loop.targets if not ROUND.search(name)]
+    listed = [word for target in loop.targets for word in re.findall(r"\w+", target)]
+    items = [name for name in listed if not ROUND.search(name)]
     before = Span(loop.body.start, each.body.end)
     if any(facts.mentions(name, before) for name in items):
         return True
@@ -327,12 +333,6 @@ def _is_answer(each: Try) -> bool:
         handler.types and all(name.rpartition(".")[2] in _ANSWERS for name in handler.types)
         for handler in each.handlers
     )
-
-
-def _is_local(each: Try, facts: Facts) -> bool:
-    """Return whether only memory is read again, as in `list(things)` while another thread changes it."""
-    calls = list(facts.within(facts.calls, each.body))
-    return bool(calls) and all(call.name in _LOCAL for call in calls)
 
 
 def _continues_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
@@ -449,42 +449,3 @@ def _goes_on(call: Call, loop: Loop, facts: Facts) -> bool:
     after = Span(call.span.end, loop.body.end)
     made = made_of(changed_in(after, facts), Span(loop.body.start, call.span.start), facts)
     return any(is_given(name, call.span, facts) for name in made - {*call.assigned})
-
-
-def _ends_with_context(loop: Loop, facts: Facts) -> bool:
-    """Return whether a Go loop has `case <-ctx.Done(): return`, or the like with another channel."""
-    return facts.language == "go" and any(
-        arm.leaves == "function" and re.match(r"case\s+<-", facts.text(arm.span))
-        for arm in facts.within(facts.arms, loop.body)
-    )
-
-
-_FILTER = re.compile(r"\bwhen\s*\([^)]*[<>]")
-
-
-def _is_limited(loop: Loop, facts: Facts) -> bool:
-    if (loop.kind != "endless" and not _flag(loop)) or _ends_with_context(loop, facts):
-        return True
-    for each in facts.tries:
-        for handler in each.handlers:
-            if not is_within(handler.span, loop.body):
-                continue
-            # `catch (IOException) when (attempt < 5)` lets the last one through.
-            if handler.exits or (facts.language == "csharp" and _FILTER.search(facts.text(handler.head))):
-                return True
-    counters = {
-        target
-        for each in facts.within(facts.assignments, loop.span)
-        if each.operator in ("+=", "-=", "++", "--")
-        for target in each.targets
-    }
-    asked = [step.text for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
-    # `Err(error) if attempt < 5 => …` (Rust)
-    asked += [
-        name
-        for each in facts.within(facts.tries, loop.body)
-        for handler in each.handlers
-        for name in handler.types
-        if " if " in name
-    ]
-    return any(re.search(rf"\b{re.escape(name)}\b", text) for text in asked for name in counters)

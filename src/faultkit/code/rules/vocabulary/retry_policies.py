@@ -79,7 +79,7 @@ def _csharp(call: Call, facts: Facts) -> Iterator[Retry]:
     if method in ("WaitAndRetryForever", "RetryForever") and is_policy:
         waits = method.startswith("Wait")
         yield _retry(call, waits or None, None, False)
-    elif method == "Retry" and is_policy and "Wait" not in call.name:
+    elif method == "Retry" and is_policy and "Wait" not in call.name and not _is_run_by(call):
         yield _retry(call, False, None, True)
     elif method == "WaitAndRetry" and is_policy:
         wait = call.argument(place=1)
@@ -96,6 +96,15 @@ def _csharp(call: Call, facts: Facts) -> Iterator[Retry]:
             body = _function_in(argument.value, call, facts)
             if body is not None:
                 yield Retry("helper", call.callee, body, call, None, None, None, None)
+
+
+def _is_run_by(call: Call) -> bool:
+    """Return whether a policy that is made elsewhere is given the work: `policy.Retry(Send)`."""
+    first = call.argument(place=0)
+    is_work = first is not None and (
+        first.value.shape == "function" or (first.value.shape == "name" and first.value.text[:1].isupper())
+    )
+    return is_work and re.search(r"(?<![.\w])Policy\b|\)$", call.receiver_written) is None
 
 
 def _java(call: Call, facts: Facts) -> Iterator[Retry]:
