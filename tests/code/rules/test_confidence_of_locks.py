@@ -15,6 +15,25 @@ _HELD = "lock-held-over-io"
 
 POSSIBLE = [
     bad(
+        "lost-update",
+        "csharp",
+        """
+        class Vouchers(ShopContext db)
+        {
+            public async Task<Outcome> Spend(Guid id, long cents, CancellationToken ct)
+            {
+                var voucher = await db.Vouchers.SingleAsync(v => v.Id == id, ct);
+                if (voucher.LeftCents == cents)
+                    return Outcome.Used;
+                voucher.LeftCents -= cents;
+                await db.SaveChangesAsync(ct);
+                return Outcome.Done;
+            }
+        }
+        """,
+        8,
+    ),
+    bad(
         _HELD,
         "python",
         """
@@ -175,6 +194,45 @@ POSSIBLE = [
 ]
 
 LIKELY_ONES = [
+    bad(
+        "lost-update",
+        "csharp",
+        """
+        class Vouchers(ShopContext db)
+        {
+            public async Task<Outcome> Spend(Guid id, long cents, CancellationToken ct)
+            {
+                var voucher = await db.Vouchers.SingleAsync(v => v.Id == id, ct);
+                if (voucher.LeftCents < cents)
+                    return Outcome.TooLittle;
+                voucher.LeftCents -= cents;
+                await db.SaveChangesAsync(ct);
+                return Outcome.Done;
+            }
+        }
+        """,
+        8,
+    ),
+    *(
+        bad(
+            rule,
+            "typescript",
+            """
+            async function redeem(prisma: PrismaClient, code: string) {
+              const coupon = await prisma.coupon.findUnique({ where: { code } });
+              if (coupon.usedCount >= coupon.maxUses) {
+                throw new UsedUp(code);
+              }
+              await prisma.coupon.update({
+                where: { id: coupon.id },
+                data: { usedCount: coupon.usedCount + 1 },
+              });
+            }
+            """,
+            line,
+        )
+        for rule, line in (("checked-then-inserted", 3), ("lost-update", 8))
+    ),
     bad(
         "loaded-by-every-caller",
         "csharp",

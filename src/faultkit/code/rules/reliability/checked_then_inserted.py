@@ -19,6 +19,7 @@ from faultkit.code.rules.vocabulary.counted_rows import counted_rows
 from faultkit.code.rules.vocabulary.idempotency_keys import SENT_ONCE
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_values import first_call
+from faultkit.code.rules.vocabulary.refused_amounts import is_compared
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.rules.vocabulary.row_guards import INSERT_GUARDS
@@ -79,7 +80,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(span, what, LIKELY)
     for span, field in claimed_rows(facts):
         what = f"another request may set {field} between this question and the update"
-        yield Hit(span, what, POSSIBLE)
+        yield Hit(span, what, LIKELY if is_compared(field, facts.text(span)) else POSSIBLE)
     for claim in claims(facts):
         what = f"{_OTHERS[claim.thing.kind]} between {claim.asked} and {claim.taken}"
         yield Hit(claim.span, what, POSSIBLE if _is_harmless(claim) else LIKELY)

@@ -12,6 +12,7 @@ from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.held_otherwise import is_in_serial_work
 from faultkit.code.rules.vocabulary.name_places import is_followed
 from faultkit.code.rules.vocabulary.read_values import computed_names, field_computed, first_call, read_names
+from faultkit.code.rules.vocabulary.refused_amounts import is_refused_by
 from faultkit.code.rules.vocabulary.rewritten_documents import rewritten_documents
 from faultkit.code.rules.vocabulary.row_guards import UPDATE_GUARDS
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -81,7 +82,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _is_loaded(name, each, facts) and _is_saved(name, each.span.end, each.scope, facts):
             told.add((each.scope, name))
             what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
-            yield Hit(each.span, what, LIKELY if handler_around(each, facts) else POSSIBLE)
+            sure = handler_around(each, facts) or is_refused_by(each.targets[0], each, facts)
+            yield Hit(each.span, what, LIKELY if sure else POSSIBLE)
     if facts.language == "java":
         yield from _by_setters(facts)
     yield from _by_options(facts)
@@ -251,7 +253,8 @@ def _by_options(facts: Facts) -> Iterator[Hit]:
                 continue
             shown = f"{found[0]}.{found[1]}" if found[1] else found[0]
             what = f"two requests at once read the same {shown}, and one of the changes is lost"
-            yield Hit(argument.value.span, what, LIKELY if handler_around(call, facts) else POSSIBLE)
+            sure = handler_around(call, facts) or is_refused_by(shown, call, facts)
+            yield Hit(argument.value.span, what, LIKELY if sure else POSSIBLE)
             break
 
 
