@@ -14,6 +14,13 @@ _CS, _KT, _RS = "csharp", "kotlin", "rust"
 BY_SLUG = {rule.slug: rule for rule in RULES}
 
 SHOWN = [
+    ("blocking-call-in-async-code", _RS, """
+        use std::io::Read;
+        async fn ask(path: &str) {
+            let mut stream = UnixStream::connect(path).unwrap();
+            stream.read_to_end(&mut buffer).ok();
+        }
+    """),
     ("blocking-call-in-async-code", _PY, """
         @app.get("/page")
         async def page(name):
@@ -88,6 +95,22 @@ SHOWN = [
     """),
 ]  # fmt: skip
 HIDDEN = [
+    # What is written to is not known, the wait has a limit, or the work is made to be fast.
+    ("blocking-call-in-async-code", _RS, """
+        use std::io::Write;
+        async fn put(key: &Key) { let mut out = HexWriter::with_capacity(8); out.write_all(key).ok(); }
+    """),
+    ("blocking-call-in-async-code", _RS, """
+        use std::io::Read;
+        async fn ask(path: &str) {
+            let mut stream = UnixStream::connect(path).unwrap();
+            stream.set_read_timeout(Some(LIMIT)).ok();
+            stream.read_to_end(&mut buffer).ok();
+        }
+    """),
+    ("blocking-call-in-async-code", _RS, """
+        async fn pack(data: &[u8]) -> Vec<u8> { lz4_flex::compress_prepend_size(data) }
+    """),
     ("fire-and-forget", _CS, """
         class MailService { public void Send(Mail mail) { _ = DeliverAsync(mail); } }
     """),

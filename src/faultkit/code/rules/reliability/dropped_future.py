@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.dropped_futures import dropped_futures
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -24,6 +24,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _STARTS.search(call.name) and not _SEES.search(call.name):
             task = _first(call)
+            if not is_within(task.span, call.span):
+                continue  # It is a use of a future that is kept: `future.cancel(true)`.
         elif (call.method == "submit" and _EXECUTORS.search(call.receiver_written)) or (
             facts.language == "python" and _is_left(call)
         ):

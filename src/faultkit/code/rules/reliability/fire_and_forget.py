@@ -72,6 +72,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in KOTLIN:
         yield from _scopes(facts)
         for call in facts.calls_named(*_GLOBAL):
+            if _begins_with_try(call):
+                continue
             what = (
                 f"{call.written}() is bound to nothing: it is not cancelled, and nothing handles its errors"
             )
@@ -153,6 +155,14 @@ def _catches(call: Call, facts: Facts) -> bool:
     return _handles(name, facts) or not facts.functions_named(name)
 
 
+_TRY_FIRST = re.compile(r"\{\s*(?:try\b|runCatching\b)")
+
+
+def _begins_with_try(call: Call) -> bool:
+    """Return whether the block of a coroutine handles its errors from its first line (Kotlin)."""
+    return bool(call.arguments) and _TRY_FIRST.match(call.arguments[-1].value.text) is not None
+
+
 _MOBILE = re.compile(r"^import (com\.facebook\.react|expo\.)", re.MULTILINE)
 
 
@@ -166,9 +176,7 @@ def _scopes(facts: Facts) -> Iterator[Hit]:
             continue
         made = call.origin
         if made is not None and made.method == "CoroutineScope" and not made.assigned:
-            if re.match(
-                r"\{\s*(try\b|runCatching\b)", call.arguments[-1].value.text if call.arguments else ""
-            ):
+            if _begins_with_try(call):
                 continue
             what = f"{call.written}() is bound to nothing: it is not cancelled, and nothing waits for it"
             yield Hit(call.span, what, LIKELY)
@@ -209,7 +217,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             )
             yield Hit(call.callee, what, LIKELY)
         elif call.method == "ContinueWith":
-            if not _FAULTS.search(facts.text(call.span)):
+            if not _FAULTS.search(facts.text(call.span)) and _is_only_use(call, facts):
                 yield Hit(call.span, f"an error before {call.written}() is seen by nothing", LIKELY)
         elif (
             (call.method in own and call.receiver in ("", "self"))
@@ -256,7 +264,22 @@ def _result(scope: Scope, facts: Facts) -> str:
     return _head(scope, facts).partition(scope.short_name)[0]
 
 
-_FAULTS = re.compile(r"Faulted|\.Exception\b|OnlyOn|\.Result\b|\bawait\b|\.Wait\(")
+def _is_only_use(call: Call, facts: Facts) -> bool:
+    """Return whether nothing else has the task that `ContinueWith` goes on with.
+
+    A task that is made here is lost with it; a field, a property or a parameter belongs to others, too."""
+    name = call.receiver_written
+    if call.receiver.endswith(")") and name.endswith(")"):
+        return True
+    scope = facts.function_of(call)
+    if scope is None or not name.isidentifier():
+        return False
+    made = [each for each in facts.own(facts.assignments, scope) if name in each.targets]
+    uses = re.findall(rf"(?<![\w.]){re.escape(name)}\b", facts.text(scope.body))
+    return bool(made) and all(each.call is not None for each in made) and len(uses) == len(made) + 1
+
+
+_FAULTS = re.compile(r"Faulted|NotOnRanToCompletion|\.Exception\b|OnlyOn|\.Result\b|\bawait\b|\.Wait\(")
 
 
 def _in_request(call: Call, facts: Facts) -> bool:

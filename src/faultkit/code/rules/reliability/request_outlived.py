@@ -42,7 +42,10 @@ def _go(facts: Facts) -> Iterator[Hit]:
         scope = facts.function_of(call)
         if scope is None or _WAITS.search(facts.text(Span(call.span.end, scope.body.end))):
             continue
-        text = facts.text(call.span)
+        if _DEFERRED_WAIT.search(facts.text(scope.body)) or _waits_in_helper(call, scope, facts):
+            continue
+        # A goroutine that only waits for the end of the request is meant to see it.
+        text = _WATCHED.sub("", facts.text(call.span))
         if _has_own_context(text) or _makes_own_context(call, facts):
             continue
         for each in scope.parameters:
@@ -59,6 +62,22 @@ def _go(facts: Facts) -> Iterator[Hit]:
                 what = f"the context of the request {ends} when the handler returns, before this is done"
                 yield Hit(call.span, what, LIKELY)
                 break
+
+
+_DEFERRED_WAIT = re.compile(r"\bdefer\s+[\w.]+\.Wait\(\)")
+_WATCHED = re.compile(r"<-\s*[\w.()]+\.Done\(\)")
+_JOINS = re.compile(r"\.Wait\(\)|(?:^|[^\w\s])\s*<-\s*(?!\w+\.Done)\w|\bselect\s*\{")
+
+
+def _waits_in_helper(launched: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the handler goes on with a function of this text that waits for goroutines."""
+    after = Span(launched.span.end, scope.body.end)
+    return any(
+        _JOINS.search(facts.text(each.body)) is not None
+        for call in facts.within(facts.calls, after)
+        if not call.is_launched and call.receiver in ("", "self") and facts.function_of(call) is scope
+        for each in facts.functions_named(call.method)
+    )
 
 
 def _has_own_context(text: str) -> bool:

@@ -148,6 +148,17 @@ def _makes_failed_task(tried: Try, facts: Facts) -> bool:
     )
 
 
+def _has_handlers(scope: Scope, facts: Facts) -> bool:
+    """Return whether all that a function awaits stands in a try with handlers of its own."""
+    tries = [each for each in facts.within(facts.tries, scope.body) if each.handlers]
+    outer = [each for each in tries if not any(is_within(each.span, one.body) for one in tries)]
+    awaited = len(_AWAIT.findall(facts.text(scope.body)))
+    return awaited > 0 and awaited == sum(len(_AWAIT.findall(facts.text(each.body))) for each in outer)
+
+
+_AWAIT = re.compile(r"\bawait\b")
+
+
 # C#: a method without `async` that returns a task from inside a using or a try.
 
 
@@ -170,6 +181,8 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             yield Hit(step.span, what, LIKELY)
             continue
         tries = [each for each in facts.tries_around(step) if is_within(each.span, scope.body)]
+        if any(_has_handlers(each, facts) for each in facts.functions_named(call.method)):
+            continue
         if tries and not _only_throws(tries[-1], facts) and not _makes_failed_task(tries[-1], facts):
             what = f"the catch does not see an error of {call.written}(): it is not awaited here"
             yield Hit(step.span, what, LIKELY)

@@ -44,6 +44,7 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
         (each.span, each.written)
         for each in facts.accesses.where(partial(source.endswith, b"Result"))
         if _RESULT.search(each.written) or _is_running(each.written, each, facts)
+        if not _is_awaited_before(facts.text(each.span))
     ]
     found += [
         (each.span, f"{each.written}()")
@@ -73,6 +74,19 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
         if not often and _is_deliberate(written, span, scope, facts):
             continue
         yield Hit(span, hit.message, LIKELY if often else POSSIBLE, None if often else "medium")
+
+
+def _is_awaited_before(text: str) -> bool:
+    """Return whether `Result` is a field of a value that has been awaited: `(await LoadAsync()).Result`."""
+    owner = text.rpartition("Result")[0].rstrip().rstrip(".?!").rstrip()
+    if not owner.endswith(")"):
+        return False
+    depth = 0
+    for at in range(len(owner) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(owner[at], 0)
+        if depth == 0:
+            return re.match(r"\(\s*await\b", owner[at:]) is not None
+    return False
 
 
 def _is_running(written: str, access: Placed, facts: Facts) -> bool:

@@ -19,7 +19,7 @@ _JVM = NamePattern(
     r"|\bJavaMailSender\.send$|^com\.google\.cloud\.storage\.Storage\.(?!close)\w+$|\bJdbcClient\.sql\(\)(\.\w+\(\))*\.(list|single|optional|update)$"
     r"|^redis\.clients\.jedis\.(JedisPool\.getResource\(\)|Jedis(Cluster|Pooled)?|UnifiedJedis)\.(?!close|pipelined)[a-z]\w+$"
     r"|\.(prepareStatement|createStatement|prepareCall)\(\)\.execute\w*$"
-    r"|\.(find|get|load)(?!First|Any|Value\b|Key\b)\w*\(\)\.(orElseThrow|orElse|orElseGet|isPresent)$"
+    r"|(?:(?i:repository|repo|dao|entitymanager|jdbctemplate)\.(find|get|load|select|query)\w*|\.findById)\(\)\.(orElseThrow|orElse|orElseGet|isPresent)$"
     r"|^com\.mongodb\.client\.\w+\.(find\(\)\.\w+|insertOne|updateOne|deleteOne|replaceOne|countDocuments)$"
     r"|^(org\.redisson\.api\.)?RedissonClient\.get\w+\(\)\.(get|set|put|lock|tryLock)$|^org\.jooq\.DSLContext\..*\.(fetch\w*|execute)$"
 )

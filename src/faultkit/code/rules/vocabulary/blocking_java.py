@@ -124,6 +124,8 @@ def _given_to_loop(facts: Facts) -> frozenset[str]:
 
 _EAGER = frozenset(("just", "justOrEmpty", "fromIterable", "fromStream", "fromArray", "item", "items"))
 _STORE = re.compile(r"(?:[rR]epository|[rR]epo|[dD]ao|DAO|[mM]apper|[jJ]dbc\w*|[eE]ntityManager)$")
+_OF_ROWS = re.compile(r"(?:select|insert|update|delete|find|query|count|list|get)(?:[A-Z]\w*)?$")
+"""Methods of a mapper of rows; one that maps objects to others has `toOrder()`."""
 _PLAIN = re.compile(r"^(?:java\.util\.)?(?:List|Set|Optional|Map|Collection|Iterable|Page|Slice)$")
 
 
@@ -132,6 +134,8 @@ def _is_plain_answer(call: Call, facts: Facts) -> bool:
 
     A reactive store gives a Mono, which no one puts into another."""
     if not call.receiver_written or _STORE.search(call.receiver_written) is None:
+        return False
+    if call.receiver_written.endswith(("apper", "appers")) and _OF_ROWS.match(call.method) is None:
         return False
     around = facts.calls_around(call)
     if around and around[-1].method in _EAGER and re.match(r"(?:Mono|Flux|Uni|Multi)\b", around[-1].written):

@@ -89,7 +89,7 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
                 if (around, "") not in told and (around is None or not runs_once(around)):
                     told.add((around, ""))
                     what = f"{call.written}() keeps a thread of the runtime busy until it is done"
-                    yield Hit(call.span, what, LIKELY)
+                    yield Hit(call.span, what, _of_work(call, facts))
             elif (once := facts.named_function_of(call)) is None or not runs_once(once):
                 what = f"{call.written}() waits for the disk on a thread of the runtime"
                 yield Hit(call.span, what, _of_file(call, call, facts), "low")
@@ -103,7 +103,7 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
                 continue
             told.add((around, caller.written))
             what = f"{caller.written}() stops a thread of the runtime (it calls {call.written}())"
-            confidence = LIKELY if heavy else _of_file(call, caller, facts)
+            confidence = _of_work(call, facts) if heavy else _of_file(call, caller, facts)
             yield Hit(caller.span, what, confidence, None if heavy else "low")
 
 
@@ -113,6 +113,28 @@ def _of_file(call: Call, place: Call, facts: Facts) -> float:
         return POSSIBLE
     # Bytes are data of any size; a text may be a setting.
     return LIKELY if call.name == "std.fs.read" or is_served(place, facts) else POSSIBLE
+
+
+_FAST = re.compile(r"^(lz4_flex|lz4|snap)\.")
+"""Compression that is made to be fast."""
+_WAITING = re.compile(
+    r"File\b|Stream\b|Socket\b|Decoder\b|Encoder\b|Archive\b|\bby_(?:index|name)\(|\bChild\w*|\bstd(?:in|out)\b"
+    r"|\bopen\(|\bconnect\(|\baccept\(|\bResponse\b"
+)
+
+
+def _of_work(call: Call, facts: Facts) -> float:
+    """Return how sure a finding about work or a stream is: what is read or written must be known."""
+    if _FAST.match(call.name):
+        return POSSIBLE
+    if call.method not in _OF_STREAMS or _RUST.match(call.name) or _PACKED.match(call.name):
+        return LIKELY
+    scope = facts.named_function_of(call)
+    if scope is not None and "set_read_timeout(" in facts.text(scope.body):
+        return POSSIBLE
+    made = [each.value.text for each in facts.assignments_to(call.receiver_written, call) if each.value]
+    made += [] if scope is None else [e.type for e in scope.parameters if e.name == call.receiver_written]
+    return LIKELY if any(_WAITING.search(text) for text in [*made, call.name]) else POSSIBLE
 
 
 _QUICK = frozenset(("create_dir_all", "read_dir"))

@@ -69,7 +69,7 @@ def _jvm(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.span, f"nothing sees an error of {call.written}(): its future is dropped"
 
 
-_VALUE_OF_SWITCH = re.compile(r"(?:\breturn|=|\byield)\s*switch\b")
+_VALUE_OF_SWITCH = re.compile(r"(?:\breturn|=|\byield|->|[(,])\s*switch\b")
 
 
 def _is_chosen(call: Call, facts: Facts) -> bool:
@@ -80,7 +80,7 @@ def _is_chosen(call: Call, facts: Facts) -> bool:
         line.startswith(("case ", "default"))
         and "->" in line
         and scope is not None
-        and _VALUE_OF_SWITCH.search(facts.text(scope.body)) is not None
+        and _VALUE_OF_SWITCH.search(facts.text(scope.span)) is not None
     )
 
 

@@ -24,7 +24,12 @@ def awaited_elsewhere(facts: Facts) -> frozenset[Call]:
         and facts.is_in_async(call)
         and not has_callback(call)
         and (
-            (call.written in awaited and call.method not in _EITHER and call.receiver_written != "self")
+            (
+                call.written in awaited
+                and call.receiver_written not in _REPLIES
+                and call.method not in _EITHER
+                and call.receiver_written != "self"
+            )
             or (_SENDS.search(call.written) and call.receiver_written in clients)
             or (_MAILS.search(call.written) and not _is_own_object(call, facts))
             or _is_promised(call, facts)
@@ -98,6 +103,8 @@ _EITHER = frozenset(
         "set",
     )
 )
+_REPLIES = frozenset(("reply", "res", "response", "rep"))
+"""Answers of a server: their methods send at once, and are thenable to be returned."""
 _SENDS = re.compile(
     r"(^|\.)\w*([rR]epo(sitory)?|[cC]lient|[aA]pi|[gG]ateway|[sS]torage|[sS]tore|[aA]udit\w*|[cC]rm|[dD]b)"
     r"\.(send|save|insert|create|update|upsert|delete|notify|upload|record|store|index|charge|refund)([A-Z]\w*)?$"

@@ -1,0 +1,189 @@
+"""Async code whose parts look like a wait, a lost error or a request that ends, and are none."""
+
+from __future__ import annotations
+
+from tests.code.rules.cases import bad, good
+
+_PY, _JS, _TS, _JAVA, _GO = "python", "javascript", "typescript", "java", "go"
+_CS, _KT, _RS = "csharp", "kotlin", "rust"
+
+CASES = [
+    # An Optional of a map in memory is no answer of a store.
+    good("blocking-call-in-async-code", _JAVA, """
+        import reactor.core.publisher.Mono;
+        class A {
+          Mono<Page> page(String name) {
+            var site = siteRegistry.getSiteByName(name).orElseThrow(() -> new Unknown(name));
+            if (dto.getOwner().isPresent()) { return Mono.empty(); }
+            return render(site);
+          }
+        }
+    """),
+    bad("blocking-call-in-async-code", _JAVA, """
+        import reactor.core.publisher.Mono;
+        class A {
+          Mono<Page> page(String name) {
+            var site = siteRepository.findByName(name).orElseThrow();
+            return render(site);
+          }
+        }
+    """, 4),
+    # A mapper of objects asks no database; one of rows does.
+    good("blocking-call-in-async-code", _JAVA, """
+        import reactor.core.publisher.Mono;
+        class A {
+          Mono<View> view(Site site) { return Mono.just(siteMapper.toView(site)); }
+        }
+    """),
+    bad("blocking-call-in-async-code", _JAVA, """
+        import reactor.core.publisher.Mono;
+        class A {
+          Mono<View> view(String id) { return Mono.just(siteMapper.selectById(id)); }
+        }
+    """, 3),
+    # A context of a filter or a message is no context of a database.
+    good("blocking-call-in-async-code", _CS, """
+        class A {
+          async Task F(ActionExecutingContext context) {
+            await G();
+            var own = context.ActionDescriptor.FilterDescriptors.Where(f => f.Scope == 1).FirstOrDefault();
+          }
+        }
+    """),
+    good("blocking-call-in-async-code", _CS, """
+        using Microsoft.EntityFrameworkCore;
+        class A {
+          async Task F(ConsumeContext<Job> context) {
+            await G();
+            var old = context.Headers.Where(h => h.Value == null).ToList();
+            var entry = _dbContext.ChangeTracker.Entries<Job>().FirstOrDefault(e => e.Entity.Id == 1);
+          }
+        }
+    """),
+    bad("blocking-call-in-async-code", _CS, """
+        class A {
+          private readonly ShopDbContext _context;
+          async Task F() { await G(); var all = _context.Orders.Where(o => o.Open).ToList(); }
+        }
+    """, 3),
+    # `Result` of what has been awaited is a field of it.
+    good("task-waited-for-by-thread", _CS, """
+        class A {
+          async Task<Rate> F() { return (await AskAsync(async () => await _rates.LoadAsync())).Result; }
+        }
+    """),
+    bad("task-waited-for-by-thread", _CS, """
+        class A {
+          async Task<Rate> F() { return Parse((await OpenAsync()).LoadAsync().Result); }
+        }
+    """, 2),
+    # The function that is returned has handlers of its own.
+    good("promise-leaves-try", _CS, """
+        class A {
+          Task F(Task started) {
+            try {
+              Check();
+              async Task RunAsync() {
+                try { await started.ConfigureAwait(false); }
+                catch (Exception e) { _done.TrySetException(e); throw; }
+              }
+              return RunAsync();
+            } catch (Exception e) { _done.TrySetException(e); throw; }
+          }
+        }
+    """),
+    bad("promise-leaves-try", _CS, """
+        class A {
+          Task F(Task started) {
+            try {
+              async Task RunAsync() { await started.ConfigureAwait(false); }
+              return RunAsync();
+            } catch (Exception e) { _done.TrySetException(e); return null; }
+          }
+        }
+    """, 5),
+    # A task that others have, too, is not lost with what goes on after it.
+    good("fire-and-forget", _CS, """
+        class A {
+          Job F(Job job, Task ready) {
+            job.Completed.ContinueWith(_ => Forget(job));
+            ready.ContinueWith(Finish, TaskScheduler.Default);
+            return job;
+          }
+        }
+    """),
+    bad("fire-and-forget", _CS, """
+        class A { void F(Job job) { Upload(job).ContinueWith(_ => Forget(job)); } }
+    """, 1),
+    bad("fire-and-forget", _CS, """
+        class A { void F(Job job) { var sent = Upload(job); sent.ContinueWith(_ => Forget(job)); } }
+    """, 1),
+    good("fire-and-forget", _KT, """
+        import kotlinx.coroutines.GlobalScope
+        import kotlinx.coroutines.launch
+        fun close() {
+          GlobalScope.launch(Dispatchers.IO) { try { pool.end() } catch (e: Exception) { log.warn("e", e) } }
+        }
+    """),
+    bad("fire-and-forget", _KT, """
+        import kotlinx.coroutines.GlobalScope
+        import kotlinx.coroutines.launch
+        fun close() { GlobalScope.launch(Dispatchers.IO) { pool.end() } }
+    """, 3),
+    # An answer of a server is sent at once, also if it is awaited elsewhere.
+    good("fire-and-forget", _TS, """
+        app.get("/a", async (request, reply) => { return await reply.redirect("/b"); });
+        app.get("/c", async (request, reply) => { await check(request); reply.redirect("/d"); });
+    """),
+    # The goroutine waits for the end of the request; and the handler waits in a helper.
+    good("request-outlived", _GO, """
+        package a
+        func (s *Server) Login(ctx context.Context, in *pb.LoginRequest) (*pb.LoginReply, error) {
+          own, cancel := context.WithCancel(s.root)
+          go func() { select { case <-ctx.Done(): cancel(); case <-own.Done(): } }()
+          return s.login(own, in)
+        }
+    """),
+    good("request-outlived", _GO, """
+        package a
+        func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
+          go func() { serve(r.Context(), p.pipe) }()
+          p.copyBoth(w, r)
+        }
+        func (p *Proxy) copyBoth(w http.ResponseWriter, r *http.Request) {
+          var wg sync.WaitGroup
+          wg.Add(1)
+          go p.copy(&wg)
+          wg.Wait()
+        }
+    """),
+    bad("request-outlived", _GO, """
+        package a
+        func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
+          go func() { serve(r.Context(), p.pipe) }()
+          p.answer(w)
+        }
+        func (p *Proxy) answer(w http.ResponseWriter) { w.WriteHeader(202) }
+    """, 3),
+    # An arm of a switch that a lambda returns; and a future that is kept and asked.
+    good("dropped-future", _JAVA, """
+        class A {
+          Mono<Void> turn(Action action) {
+            return client().mono(c -> switch (action) {
+              case STOP -> c.stop();
+              case RESTART -> restartAll(c);
+            });
+          }
+          private Mono<Void> restartAll(Client c) { return c.restart(); }
+        }
+    """),
+    good("dropped-future", _JAVA, """
+        import java.util.concurrent.CompletableFuture;
+        class A {
+          String load() throws Exception {
+            CompletableFuture<String> work = CompletableFuture.supplyAsync(() -> source.read());
+            try { return work.get(5, SECONDS); } catch (TimeoutException e) { work.cancel(true); throw e; }
+          }
+        }
+    """),
+]  # fmt: skip
