@@ -186,4 +186,74 @@ CASES = [
           }
         }
     """),
+    # A queue that another one replaces is not written by its timer.
+    good("work-cut-off-at-the-end", _JAVA, """
+        class Jobs implements SmartLifecycle {
+          void start() { timer.scheduleWithFixedDelay(this::resize, 1, 1, TimeUnit.SECONDS); }
+          void enqueue(Job job) { queue.offer(job); }
+          private void resize() {
+            BlockingQueue<Job> larger = new LinkedBlockingQueue<>(size());
+            queue.drainTo(larger);
+            queue = larger;
+          }
+          public void stop() { timer.shutdown(); }
+        }
+    """),
+    # What an executor runs fails on its thread, and a question has an answer.
+    good("periodic-work-ends-with-first-error", _JAVA, """
+        class Jobs {
+          void start() { timer.scheduleWithFixedDelay(this::round, 1, 1, TimeUnit.SECONDS); }
+          private void round() {
+            if (!cluster.shouldRunHere()) { return; }
+            jobExecutor.execute(() -> store.load().run());
+          }
+        }
+    """),
+    bad("periodic-work-ends-with-first-error", _JAVA, """
+        class Jobs {
+          void start() { timer.scheduleWithFixedDelay(this::round, 1, 1, TimeUnit.SECONDS); }
+          private void round() { store.load().run(); }
+        }
+    """, 2),
+    good("periodic-work-ends-with-first-error", _PY, """
+        import asyncio
+        class Protocol:
+            def connection_made(self): self.task = asyncio.create_task(self._handle_connection())
+            async def _handle_connection(self):
+                while not self.closed:
+                    await self.ready.wait()
+                    await self.app.answer(self.request)
+    """),
+    # A part of what is built for one call.
+    good("request-state-shared", _JAVA, """
+        class AuthRequest {
+          private String service;
+          public AuthRequest service(String service) { this.service = service; return this; }
+        }
+    """),
+    # Constants and texts of the function are right or wrong each time.
+    good("panic-on-failure", _RS, """
+        async fn label(request: axum::extract::Request, headers: HeaderMap) -> Response {
+            let name = "some text";
+            response.insert(KEY, name.parse().unwrap());
+            response.insert(OTHER, VERSION.parse().unwrap());
+            response
+        }
+    """),
+    # Promises that are kept have owners.
+    good("task-results-dropped", _TS, """
+        export async function settled() { await Promise.allSettled([...refs].map(r => r.deref())); }
+    """),
+    good("task-results-dropped", _PY, """
+        import asyncio
+        async def reap(stop):
+            while not stop.is_set():
+                try:
+                    await store.reap()
+                except Exception:
+                    log.exception("reaping")
+        async def serve():
+            tasks = [asyncio.create_task(reap(stop))]
+            await asyncio.wait(tasks, timeout=5)
+    """),
 ]  # fmt: skip

@@ -14,6 +14,29 @@ _CS, _KT, _RS = "csharp", "kotlin", "rust"
 BY_SLUG = {rule.slug: rule for rule in RULES}
 
 SHOWN = [
+    ("swallowed-cancellation", _KT, """
+        suspend fun load() {
+          runCatching { source.await() }.onFailure { log.warn("failed") }
+          note()
+          store.write()
+        }
+    """),
+    ("undrained-pipe", _JAVA, """
+        class A {
+          boolean convert(String file) throws Exception {
+            Process process = new ProcessBuilder("convert", file).start();
+            return process.waitFor() == 0;
+          }
+        }
+    """),
+    ("connection-not-restored", _CS, """
+        class A {
+          IConnection F() {
+            var factory = new ConnectionFactory { AutomaticRecoveryEnabled = false };
+            return factory.CreateConnection();
+          }
+        }
+    """),
     ("blocking-call-in-async-code", _RS, """
         use std::io::Read;
         async fn ask(path: &str) {
@@ -95,6 +118,29 @@ SHOWN = [
     """),
 ]  # fmt: skip
 HIDDEN = [
+    # Nothing goes on after the failure, or the block around it throws the cancellation again.
+    ("swallowed-cancellation", _KT, """
+        suspend fun load(): Page { val page = runCatching { source.await() }.getOrNull() ?: return Page.NONE
+          return render(page)
+        }
+    """),
+    ("swallowed-cancellation", _KT, """
+        suspend fun load() = withContext(Dispatchers.IO) {
+          runCatching { source.await() }.onFailure { log.warn("failed") }
+          note()
+        }
+    """),
+    ("undrained-pipe", _JAVA, """
+        class A {
+          boolean has(String tool) throws Exception {
+            Process process = new ProcessBuilder("which", tool).start();
+            return process.waitFor() == 0;
+          }
+        }
+    """),
+    ("connection-not-restored", _CS, """
+        class A { ConnectionFactory F() => new ConnectionFactory { AutomaticRecoveryEnabled = false }; }
+    """),
     # What is written to is not known, the wait has a limit, or the work is made to be fast.
     ("blocking-call-in-async-code", _RS, """
         use std::io::Write;

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -17,6 +17,7 @@ _AGAIN = TextPattern(
     re.IGNORECASE,
 )
 _OFF = TextPattern(r"\b(AutomaticRecoveryEnabled\s*=\s*false|setAutomaticRecoveryEnabled\(\s*false\s*\))")
+_CONNECTS = TextPattern(r"\b(?:CreateConnection|newConnection)(?:Async)?\(")
 _SILENT = re.compile(
     r"\bheartbeat\s*[=:]\s*0\b|\bsetRequestedHeartbeat\(\s*0\s*\)|\bRequestedHeartbeat\s*=\s*(TimeSpan\.Zero|0\b)"
 )
@@ -27,7 +28,10 @@ _WHAT = "is not made again when it is lost: nothing arrives any more, and nothin
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for found in _OFF.finditer(facts.whole_text):
-        yield Hit(facts.syntax.place_of(found), f"the connection {_WHAT}", LIKELY)
+        # A factory that is only set up here belongs to what connects, which may connect again.
+        connects = _CONNECTS.search(facts.whole_text)
+        what = f"the connection {_WHAT}"
+        yield Hit(facts.syntax.place_of(found), what, LIKELY if connects else POSSIBLE)
     for found in _SILENT.finditer(facts.whole_text) if _BROKER.search(facts.whole_text) else ():
         place = facts.syntax.place_of(found)
         # The default of a parameter is for callers to change.

@@ -88,6 +88,8 @@ def _of_client(call: Call, scope: Scope, facts: Facts) -> Call | None:
         made.method == "parse" and made.positional and made.positional[0].value.shape == "text"
     ):
         return None  # What is written out is right or wrong each time.
+    if made.method == "parse" and _is_written_out(made, facts):
+        return None
     in_route = facts.route_of(call) is not None or any(
         each.type.endswith("HeaderMap") for each in scope.parameters
     )
@@ -103,6 +105,18 @@ def _of_client(call: Call, scope: Scope, facts: Facts) -> Call | None:
         if any(each is not None and _PARSES.match(each.name) for each in parsed):
             return made
     return None
+
+
+_CONSTANT = re.compile(r"(?:\w+::)*[A-Z][A-Z0-9_]+$")
+
+
+def _is_written_out(parsed: Call, facts: Facts) -> bool:
+    """Return whether a constant or a text of this function is parsed: `NAME.parse()`."""
+    owner = facts.text(parsed.span).partition(".")[0].strip()
+    if _CONSTANT.match(owner) or owner.startswith('"'):
+        return True
+    made = facts.assignments_to(owner, parsed) if owner.isidentifier() else ()
+    return bool(made) and all(each.value is not None and each.value.shape == "text" for each in made)
 
 
 def _source(call: Call, remote: set[Call]) -> Call | None:

@@ -38,7 +38,7 @@ SAFE = re.compile(
     r"^(get|set|add|incrementAndGet|isActive|ensureActive|yield|is_set|isInterrupted|interrupted|now|close|Dispose"
     r"|currentThread|interrupt|stop|cancel|start|append|info|warn|error|debug|put|clear|size|isEmpty|toString|format"
     r"|LogInformation|LogDebug|CreateScope|CreateAsyncScope|GetRequiredService|clone|unwrap|expect|ok|monotonic"
-    r"|(get|is|set|has)[A-Z]\w*|try(Receive|Send|Emit|Acquire|Lock)|(first|last)OrNull)$"
+    r"|(get|is|set|has|should|can)[A-Z]\w*|try(Receive|Send|Emit|Acquire|Lock)|(first|last)OrNull)$"
 )
 _OF_COLLECTIONS = re.compile(
     r"(remove|add|poll|peek|offer|take|pop|push|contains|iterator|stream|entrySet|keySet|values|hasNext|next|forEach"
@@ -263,7 +263,7 @@ def failing_call(body: Span, facts: Facts, levels: int = 2) -> Call | None:
             continue
         if call not in remote and is_harmless(call):
             continue
-        if _is_caught(call, body, facts) or _is_subscribed(call, facts):
+        if _is_caught(call, body, facts) or _is_subscribed(call, facts) or _is_handed_on(call, body, facts):
             continue
         own = [
             each for each in facts.functions_named(call.method) if call.receiver in ("", "self", each.owner)
@@ -277,6 +277,19 @@ def failing_call(body: Span, facts: Facts, levels: int = 2) -> Call | None:
         if call in remote or ((call.is_awaited or is_blocking) and call.receiver_written):
             return call
     return None
+
+
+_EXECUTOR = re.compile(r"exec|pool|worker|threads", re.IGNORECASE)
+
+
+def _is_handed_on(call: Call, body: Span, facts: Facts) -> bool:
+    """Return whether a call gives work to an executor, or is the work that one runs (Java, Kotlin)."""
+    return facts.language in ("java", "kotlin") and any(
+        each.method in ("execute", "submit")
+        and _EXECUTOR.search(each.receiver_written) is not None
+        and (each is call or is_within(each.span, body))
+        for each in (call, *facts.calls_around(call))
+    )
 
 
 def _is_subscribed(call: Call, facts: Facts) -> bool:

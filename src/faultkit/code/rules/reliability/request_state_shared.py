@@ -198,6 +198,9 @@ def _fields(facts: Facts) -> Iterator[Hit]:
         is_filter = scope.short_name in _HANDLERS and facts.language != "csharp"
         if not handles or not (owner in classes or is_filter):
             continue
+        # A method that returns its object sets a part of what is built: `AuthRequest service(String name)`.
+        if scope.route is None and _RETURNS_ITSELF.search(facts.text(scope.body)):
+            continue
         given = {one.name for one in scope.parameters}
         for each in facts.own(facts.assignments, scope):
             name = each.targets[0].removeprefix("self.")
@@ -208,6 +211,9 @@ def _fields(facts: Facts) -> Iterator[Hit]:
             if given & {*re.findall(r"\w+", each.value.text)}:
                 what = f"{name} belongs to one request, and all requests that run at the same time share it"
                 yield Hit(each.span, what, LIKELY)
+
+
+_RETURNS_ITSELF = re.compile(r"\breturn\s+this\s*;|=\s*apply\s*\{")
 
 
 def _is_field(name: str, scope: Scope, facts: Facts) -> bool:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts, Handler
+from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.failures import only_reports
+from faultkit.code.rules.vocabulary.rejections import handles_all
 
 _ENDS = re.compile(
     r"close|stop|shut|dispose|clean|teardown|tear_down|cancel|drain|exit|destroy|abort", re.IGNORECASE
@@ -46,7 +47,21 @@ def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]
             rf"\bin {call.assigned[0]}\b|return {call.assigned[0]}\b", after
         )
         if (call.is_discarded or is_unused) and _STARTED.search(text) and not looks:
+            if scope is not None and _all_handle(scope, facts):
+                continue
             yield call, f"{call.written}() does not fail with its tasks, and nothing looks at their results"
+
+
+def _all_handle(scope: Scope, facts: Facts) -> bool:
+    """Return whether all tasks of a function run functions of this text that handle their own errors."""
+    started = [
+        each
+        for each in facts.within(facts.calls_of_method("create_task", "ensure_future", "submit"), scope.body)
+        if each.positional
+    ]
+    names = [re.match(r"[\w.]+", each.positional[0].value.text) for each in started]
+    own = [facts.functions_named(found[0].rpartition(".")[2]) if found else () for found in names]
+    return bool(own) and all(each and all(handles_all(one, facts) for one in each) for each in own)
 
 
 _STARTED = re.compile(r"\b(?:create_task|ensure_future|submit)\(")
@@ -81,6 +96,10 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
 
 _RUNNING = re.compile(r"running|in_?[fF]light|active|pending|open|inProgress", re.IGNORECASE)
 _OF_OTHERS = re.compile(r"\.values\(\)|\.promise\b")
+_HELD = re.compile(
+    r"\[\s*\.\.\.(?:this\.)?#?\w+(?:\.values\(\))?\s*\]\.map\(\s*\(?(\w+)\)?\s*=>\s*\1(?:\.(?:deref\(\)|\w+))?\s*\)"
+)
+"""Promises that are kept in a collection: `[...refs].map(r => r.deref())`."""
 _ENDING = re.compile(r"shutdown|stop|close|drain|exit|dispose|SIGTERM|SIGINT", re.IGNORECASE)
 
 
@@ -88,6 +107,8 @@ def _is_of_others(call: Call) -> bool:
     """Return whether it waits for tasks that were started and are looked at elsewhere."""
     first = call.argument(place=0)
     text = "" if first is None else first.value.text
+    if _HELD.fullmatch(text):
+        return True
     return _RUNNING.search(text) is not None and _OF_OTHERS.search(text) is not None
 
 

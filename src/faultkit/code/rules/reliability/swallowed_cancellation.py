@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Handler, Scope, Try
+from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
@@ -77,7 +77,26 @@ def _caught_results(facts: Facts) -> Iterator[Hit]:
             r"Cancellation|ensureActive|isActive|getOrThrow|throwOnFailure", facts.text(around)
         ):
             what = "runCatching() also catches cancellations, and does not throw them again"
-            yield Hit(call.span, what, LIKELY, "medium")
+            confidence = POSSIBLE if not loops and _ends_by_failure(call, scope, facts) else LIKELY
+            yield Hit(call.span, what, confidence, "medium")
+
+
+def _ends_by_failure(call: Call, scope: Scope | None, facts: Facts) -> bool:
+    """Return whether the function ends after a `runCatching` that failed, so that nothing goes on (Kotlin).
+
+    `withContext` throws the cancellation again when its block ends."""
+    if scope is None:
+        return False
+    rest = facts.text(Span(call.span.end, scope.body.end))
+    if re.match(r"(?:\s*\.\s*\w+(?:\(\)|\s*\{[^{}]*\})?)*\s*\?:\s*return\b", rest):
+        return True
+    around = [each for each in facts.calls_around(call) if is_within(each.span, scope.body)]
+    if any(each.method == "withContext" for each in around):
+        return True
+    return (
+        re.fullmatch(r"(?:\s*\.\s*\w+(?:\(\)|\s*\{[^{}]*\}))*[\s})]*(?:return\b[^\n]*)?[\s})]*", rest)
+        is not None
+    )
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -16,6 +16,13 @@ from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN,
 _WHAT = "waits for a child whose {0} is a pipe that nothing reads: when the pipe is full, both wait for ever"
 
 
+_SHORT = re.compile(
+    r"""["'](?:/usr)?(?:/bin/)?(?:which|where|whoami|id|hostname|uname|pwd|groups|sw_vers)(?:\.exe)?(?:\s[^"']*)?["']"""
+    r"""|["']--version["']"""
+)
+"""Commands that write one line, which a pipe always holds."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "python":
         yield from _python(facts)
@@ -79,7 +86,8 @@ def _jvm(facts: Facts) -> Iterator[Hit]:
             text = _between(made, wait, facts)
             reads = re.search(r"[iI]nputStream|[iI]nputReader|errorStream|ErrorStream", text)
             if reads is None and not re.search(rf"[(,]\s*{re.escape(name)}\s*[,)]", text):
-                yield Hit(wait.span, f"{wait.written}() {_WHAT.format('output')}", LIKELY)
+                confidence = POSSIBLE if _SHORT.search(body) else LIKELY
+                yield Hit(wait.span, f"{wait.written}() {_WHAT.format('output')}", confidence)
                 break
     if facts.language in KOTLIN:
         # `ProcessBuilder("convert", a, b).start().waitFor()`
@@ -109,7 +117,8 @@ def _csharp(facts: Facts) -> Iterator[Hit]:
             continue
         if wait.method != "ReadToEnd":
             if unread:
-                confidence = POSSIBLE if wait.method == "WaitForExit" and wait.arguments else LIKELY
+                limited = wait.method == "WaitForExit" and wait.arguments
+                confidence = POSSIBLE if limited or _SHORT.search(body) else LIKELY
                 what = f"{wait.written}() {_WHAT.format(f'Standard{unread[0]}')}"
                 yield Hit(wait.span, what, confidence)
         elif len(outputs) == 2 and len(unread) == 2 and not re.search(r"WaitForExit|HasExited", before):

@@ -8,7 +8,7 @@ from faultkit.code.facts import Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _OPENS = NamePattern(
-    r"^(on_?open|on_?connect(ed|ion)?|onConnectedAsync|handle_?(connection|client|socket|session|conn|ws|websocket|upgrade)"
+    r"^_*(on_?open|on_?connect(ed|ion)?|onConnectedAsync|handle_?(connection|client|socket|session|conn|ws|websocket|upgrade)"
     r"|serve_?(conn\w*|client|socket|ws|websocket|session)|(after)?ConnectionEstablished|accept_?(client|conn\w*)"
     r"|onWebSocket(Connect|Open)|channelActive|handlerAdded)$",
     re.IGNORECASE,

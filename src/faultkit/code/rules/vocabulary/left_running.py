@@ -127,6 +127,8 @@ _DRAINS = re.compile(
     r"\b(\w+)\s*\.\s*(?:drainTo|splice|TryTake|TryDequeue|TryRead|pollFirst)\(|\b(?:this\.)?#?(\w+)\s*=\s*(?:\[\]|new\s+\w+(?:<[^()]*>)?\(\s*\))"
     r"|\b(\w+)\.(?:clear|Clear|removeAll)\(\)"
 )
+_MOVES = re.compile(r"\b(\w+)\s*\.\s*drainTo\(\s*(\w+)\s*\).*?\b\1\s*=\s*\2\b", re.DOTALL)
+"""Items that go into another queue, which takes the place of the first: nothing is written."""
 _ENDS_TIMER = re.compile(
     r"\.(?:shutdown|shutdownNow|cancel|Cancel|Dispose|DisposeAsync|Change|close|stop|Stop)\(|clearInterval\(|clearTimeout\("
 )
@@ -143,7 +145,9 @@ def _of_timers(facts: Facts) -> Iterator[tuple[Span, str]]:
         for flush in facts.scopes:
             if flush.owner != start.owner or flush.short_name not in names or flush is start:
                 continue
-            drained = {name for found in _DRAINS.finditer(facts.text(flush.body)) for name in found.groups()}
+            body = facts.text(flush.body)
+            drained = {name for found in _DRAINS.finditer(body) for name in found.groups()}
+            drained -= {found[1] for found in _MOVES.finditer(body)}
             held = next((name for name in drained if name and _is_filled_elsewhere(name, flush, facts)), None)
             if held is None:
                 continue
