@@ -22,7 +22,7 @@ _QUICK = re.compile(
     r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
     r"|records|value|key|offset|payload|topic|partition|subscribe|seconds|milliseconds|ok|Ok|Some|size|sorted|entries"
     r"|values|items|keys|extend|iterator|stream|filter|flatMap|collect|count|forEach|partitions|timeout|unwrap"
-    r"|unwrap_\w+|messages|receipt_handle|body|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|clone|to_owned|to_string|orElseThrow|ok_or_else|echo(_\w+)?)$"
+    r"|unwrap_\w+|messages|receipt_handle|body|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|clone|to_owned|to_string|into|to_vec|into_owned|into_bytes|orElseThrow|ok_or_else|echo(_\w+)?)$"
 )
 _READS = re.compile(
     r"^([gG]et|[rR]ead|[pP]arse|[tT]ryParse|[dD]ecode|[dD]eserialize|[eE]xtract|[vV]alidate|[vV]erify|[cC]heck|[aA]ssert"
@@ -310,6 +310,8 @@ def _is_work(call: Call, facts: Facts) -> bool:
         return False
     if _QUICK.match(call.method) or _READS.search(call.method) or is_logging(call) or call.constructs:
         return False
+    if facts.language == "rust" and call.method[:1].isupper():
+        return False  # `Message::Text(…)` makes a value.
     own = next((each for each in facts.functions_named(call.method) if call in facts.callers_of(each)), None)
     # A function of this file that only reads the message is no work, whatever its name.
     return own is None or any(

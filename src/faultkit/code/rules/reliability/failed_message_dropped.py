@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import acknowledgements
 from faultkit.code.rules.vocabulary.dropped_failures import (
     DroppedFailure,
@@ -19,7 +19,7 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
 )
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report, only_reports
 from faultkit.code.rules.vocabulary.message_batches import lost_with_batch, passed_over, passed_over_by_round
-from faultkit.code.rules.vocabulary.message_consumers import message_consumers
+from faultkit.code.rules.vocabulary.message_consumers import Consumer, message_consumers
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -51,17 +51,35 @@ def _counted_as_done(facts: Facts) -> Iterator[Hit]:
             if returns_to == "the job server" and facts.loops_around(each):
                 continue  # A job goes on with its other items.
             seen.add(each.span)
+            sure = POSSIBLE if _is_part(each, consumer, facts) else LIKELY
             for handler in each.handlers:
                 if handler.raises or not is_failure_of_work(handler) or has_comment(facts.text(handler.span)):
                     continue
+                if any(map(_GIVEN_UP.search, handler.types)):
+                    continue  # It has been tried again before.
                 noted = _is_noted(handler, facts)
                 if noted or _is_only_logged(handler, facts):
                     logs = any(map(is_logging, facts.within(facts.calls, handler.body)))
                     how = "noted" if noted else "logged" if logs else "counted"
                     what = f"the failure is only {how}, so {returns_to} counts the message as done"
-                    yield Hit(handler.span, what, LIKELY)
+                    yield Hit(handler.span, what, sure)
         if facts.language == "kotlin":
             yield from _caught(scope, returns_to, facts)
+
+
+_GIVEN_UP = re.compile(r"Max(imum)?Retr|Retries?(Exceeded|Exhausted)|RetryError")
+
+
+def _is_part(each: Try, consumer: Consumer, facts: Facts) -> bool:
+    """Return whether what fails is a part that the rest of the work goes on without.
+
+    That is an item of something else than the message, or a row that a task without a message looks up: the
+    next run finds it again."""
+    names = consumer.messages - {"self", "ctx", "context"}
+    loops = [loop for loop in facts.loops_around(each) if loop.kind == "each"]
+    if not loops or consumer.called_by == "the event source":
+        return False
+    return not any(facts.mentions(name, loop.head) for name in names for loop in loops)
 
 
 def _is_only_logged(handler: Handler, facts: Facts) -> bool:

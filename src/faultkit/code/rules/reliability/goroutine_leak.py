@@ -65,7 +65,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(waits.span, what, LIKELY)
             continue
         for send, sender in started:
-            if not is_within(sender.span, scope.body) or not receives:
+            if not is_within(sender.span, scope.body) or not receives or _serves(sender, facts):
                 continue
             # One that sends in a loop waits for a receiver that has gone as several do.
             several = {one for _, one in started} | {*facts.loops_around(send)}
@@ -74,6 +74,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 inside = is_within(send.span, sender.span)
                 yield Hit(send.span if inside else Span(sender.span.start, sender.callee.end), what, LIKELY)
                 break
+
+
+_SERVES = frozenset(("Serve", "ServeTLS", "ListenAndServe", "ListenAndServeTLS"))
+
+
+def _serves(sender: Call, facts: Facts) -> bool:
+    """Return whether a goroutine runs a server, which ends with the process."""
+    return any(call.method in _SERVES for call in facts.within(facts.calls, sender.span))
 
 
 def _sent_by_others(
@@ -272,12 +280,16 @@ def _is_left(sender: Call, receives: list[ChannelUse], scope: Scope, facts: Fact
         return f"the function returns in line {between[0].line}"
     selects = [use for use in receives if use.select is not None]
     if len(selects) == len(receives):
+        # Of several selects in a row, the last one decides what is received at all.
+        last = max(use.select.start for use in selects if use.select is not None)
         for use in selects:
             assert use.select is not None
+            is_last = use.select.start == last
             in_loop = any(is_within(use.select, loop.body) for loop in facts.loops_around(use))
             for condition, body in cases_of(use.select, facts):
                 other = condition and f"<-{use.channel}" not in condition.replace("<- ", "<-")
-                if other and (not in_loop or _LEAVES.search(body) or _OVER.search(condition)):
+                ends = not in_loop or _OVER.search(condition) is not None
+                if other and (_LEAVES.search(body) or (is_last and ends)):
                     return f"{' '.join(condition.split())[:40]} comes first"
         return ""
     once = len(receives) == 1 and not facts.loops_around(receives[0]) and not _is_range(receives[0], facts)

@@ -170,7 +170,9 @@ def _rust(facts: Facts) -> Iterator[Call]:
     if not re.search(r"Client::connect\(|Channel::|Endpoint::", text):
         return
     for call in facts.calls:
-        if _RUST_CLIENT.search(call.name) and call.is_awaited and call.arguments and call.method != "connect":
+        # `Client::from_settings(…)` makes a client: methods of a service have an object.
+        is_made = call.receiver_written.rpartition(".")[2].rpartition("::")[2][:1].isupper()
+        if _RUST_CLIENT.search(call.name) and call.is_awaited and call.arguments and not is_made:
             yield call
 
 

@@ -87,8 +87,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = "as much memory is taken as the other side names, whatever that is"
             yield Hit(facts.syntax.place_of(found, scope.body.start), what, LIKELY)
         for found in read.finditer(body):
-            shown = next(each for each in found.groups() if each)
-            yield from _taken(shown, found.start(), found.end(), scope, facts)
+            at = next(place for place, each in enumerate(found.groups(), 1) if each)
+            yield from _taken(found[at], found.start(at), found.end(), scope, facts)
         if _gives_length(scope, body, facts):
             for call in facts.callers_of(scope):
                 yield from _taken_by_caller(call, scope, facts)
@@ -142,6 +142,10 @@ def _taken_by_caller(call: Call, reader: Scope, facts: Facts) -> Iterator[Hit]:
                 yield from _taken(name, start, len(text), scope, facts)
 
 
+_SHORT = re.compile(r"[^=]*=\s*struct\.unpack(?:_from)?\(\s*[\"'][!<>=@]?(?:\d*[xcbB?]|\d*[sp])*[HhBb]+[\"']")
+"""Numbers of one or two bytes, which are 65535 at most."""
+
+
 def _taken(shown: str, begins: int, ends: int, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield the first place that takes as much memory as was read, without a comparison in between.
 
@@ -152,6 +156,8 @@ def _taken(shown: str, begins: int, ends: int, scope: Scope, facts: Facts) -> It
     if taken is None:
         return
     between = body[ends : taken.start()]
+    if language == "python" and _SHORT.match(body, begins):
+        return
     # A limit may also be a function that checks it, or the smaller of two.
     if re.search(
         rf"\b{name}\b[^;\n]{{0,40}}[<>]|[<>]=?\s*(?:int\()?{name}\b|\bmin\(|\w\({name}\b|\.min\(|contains\(&?{name}\b",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.brokers import is_enqueued, is_published
 from faultkit.code.rules.vocabulary.locked_waits import through_functions
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -33,14 +33,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
     told: set[Span] = set()
     for call in sent:
         around = [one for one in open_ if is_within(call.span, one.span)]
-        if _is_later(call, facts):
+        if _is_later(call, facts) or _waits_itself(call, facts):
             continue
         if around and not _is_read_only(around[-1], facts):
             if around[-1].span not in told:
                 told.add(around[-1].span)
                 opened = around[-1].opened_by
                 what = f"{call.written}() sends before the transaction of {opened} has been committed"
-                yield Hit(call.span, what, LIKELY)
+                # What starts after a pause finds what has been committed by then.
+                sure = POSSIBLE if call.has("countdown", "eta") else LIKELY
+                yield Hit(call.span, what, sure)
         elif is_published(call, facts) and (write := _write_before(call, open_, facts)):
             scope = facts.named_function_of(call)
             if scope is not None and scope.span not in told and not _is_caught(call, facts):
@@ -65,8 +67,23 @@ def _is_later(call: Call, facts: Facts) -> bool:
     )
 
 
+_REPLICA = re.compile(r"\(\s*using\s*=[^()]*(?:replica|read_?only|reader)", re.IGNORECASE)
+"""A connection that only reads: a transaction on it changes nothing."""
+_WAITS_FOR_COMMIT = re.compile(r"[tT]ransaction|[cC]ommit")
+
+
+def _waits_itself(call: Call, facts: Facts) -> bool:
+    """Return whether a task of this text is sent after the commit by its base class (Celery)."""
+    return any(
+        (base := each.argument("base")) is not None and _WAITS_FOR_COMMIT.search(base.value.text)
+        for scope in facts.functions_named(call.receiver_written)
+        for each in scope.decorators
+    )
+
+
 def _is_read_only(opened: Transaction, facts: Facts) -> bool:
-    return "readOnly" in facts.text(Span(max(0, opened.span.start - 200), opened.span.start))
+    head = facts.text(Span(max(0, opened.span.start - 200), opened.span.start))
+    return "readOnly" in head or _REPLICA.search(head.rpartition("with ")[2]) is not None
 
 
 def _write_before(call: Call, open_: tuple[Transaction, ...], facts: Facts) -> str:

@@ -1,7 +1,8 @@
 """Go: finds calls that cannot be cancelled although a context is available.
 
 Evidence that it matters: what is given the other context sends, queries or runs something. A context for log
-lines or spans, and one whose reason is in a comment, is not reported.
+lines or spans, one whose reason is in a comment, one that replaces a missing context, and one of a function
+that runs later than the call it is made in, are not reported.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
@@ -93,6 +94,8 @@ def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether it outlives the request on purpose, as a shutdown does, or has an end of its own."""
     if any(each.name == "context.WithCancel" for each in facts.calls_around(call)):
         return True
+    if _replaces_missing(call, facts) or _runs_later(call, scope, facts):
+        return True
     if any(_OF_LOGS.search(each.written) for each in facts.calls_around(call)):
         return True
     if _REASON.search(_comment_above(call, facts)):
@@ -101,6 +104,54 @@ def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
     if _ENDED.search(facts.text(Span(scope.body.start, call.span.start))) or facts.is_deferred(call):
         return True
     return facts.is_launched(call) or "hutdown" in facts.text(scope.span)
+
+
+_IF_MISSING = re.compile(r"\bif\b[^{]*\b(?:\w*[cC]tx\w*|\w*[cC]ontext\w*)(?:\(\))?\s*==\s*nil\b")
+
+
+def _replaces_missing(call: Call, facts: Facts) -> bool:
+    """Return whether a context is made only where there is none: `if ctx == nil { ctx = … }`."""
+    return any(
+        _IF_MISSING.match(facts.text(Span(arm.fork.start, arm.span.start)))
+        for arm in facts.arms
+        if is_within(call.span, arm.span)
+    )
+
+
+_LATER = re.compile(
+    r"^(AfterFunc|Go|TryGo|AddFunc|AddJob|Submit|Cleanup|Defer|On[A-Z]?\w*|Handle\w*|Subscribe\w*|Register\w*"
+    r"|Schedule\w*|Every\w*|Enqueue\w*|Set\w*(Func|Handler|Callback|Hook))$",
+)
+"""Methods that keep the function they are given, and run it later."""
+
+
+def _runs_later(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a closure runs after its function: it is returned, kept, or given to a scheduler."""
+    for inner in facts.functions_around(call):
+        if inner is scope or not is_within(inner.span, scope.body):
+            continue
+        around = [each for each in facts.calls_around(inner) if is_within(each.span, scope.body)]
+        if around and _LATER.match(around[-1].method):
+            return True
+        kept = next(
+            (
+                each
+                for each in facts.within(facts.assignments, scope.body)
+                if each.value is not None and each.value.span == inner.span
+            ),
+            None,
+        )
+        if kept is not None:
+            name = kept.targets[0]
+            return "." in name or not any(
+                each.written == name for each in facts.within(facts.calls, scope.body)
+            )
+        if any(
+            step.kind == "return" and is_within(inner.span, step.span)
+            for step in facts.own(facts.steps, scope)
+        ):
+            return not around
+    return False
 
 
 _OF_LOGS = re.compile(

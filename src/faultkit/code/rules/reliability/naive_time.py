@@ -87,7 +87,7 @@ def _decides(line: str) -> bool:
 def _matters(call: Call, facts: Facts) -> bool:
     """Return whether it is compared, calculated with, stored or sent, not only shown."""
     used = {each.method for each in facts.calls_on(call)}
-    if used and used <= {"strftime", "year", "date", "format", "timestamp"}:
+    if used and used <= {"strftime", "year", "date", "format", "timestamp", "toString"}:
         return False
     reads = {each.name.rpartition(".")[2] for each in facts.accesses_on(call)}
     if reads and reads <= {"year", "month", "day", "hour", "minute", "second", "microsecond"}:

@@ -203,7 +203,9 @@ def _second_connections(facts: Facts) -> Iterator[Hit]:
             inside += [
                 call
                 for call in facts.callers_of(helper)
-                if is_within(call.span, one.span) and facts.named_function_of(call) is not helper
+                if is_within(call.span, one.span)
+                and facts.named_function_of(call) is not helper
+                and not _is_given_transaction(call, one.span, facts)
             ]
         for call in sorted(inside, key=lambda each: each.span.start):
             if call.span not in told and one.span not in told:
@@ -213,6 +215,27 @@ def _second_connections(facts: Facts) -> Iterator[Hit]:
                 )
                 yield Hit(call.span, what, LIKELY)
                 break
+
+
+def _is_given_transaction(call: Call, opened: Span, facts: Facts) -> bool:
+    """Return whether a function is given what the transaction runs on: `put(ctx, tx, key)`."""
+    scope = facts.named_function_of(call)
+    begun = {
+        name
+        for each in (() if scope is None else facts.within(facts.calls_of_method(*_TAKES), scope.body))
+        if each.span.start <= call.span.start
+        for name in each.assigned
+    }
+    inner = facts.function_of(call)
+    begun |= {
+        each.name
+        for each in (() if inner is None or not is_within(inner.span, opened) else inner.parameters)
+        if _OF_TRANSACTION.search(each.name)
+    }
+    return any(each.value.text.lstrip("&*") in begun - {"err", "_", "ok"} for each in call.arguments)
+
+
+_OF_TRANSACTION = re.compile(r"^(tx|trx|client|conn|connection|manager|session|\w*[tT]ransaction)$")
 
 
 def _given_function(opened: Call, facts: Facts) -> Scope | None:

@@ -12,7 +12,11 @@ from faultkit.code.rules.vocabulary.locked_waits import through_functions
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.outside_services import asks_outside, waits_apart
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
-from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
+from faultkit.code.rules.vocabulary.service_clients import (
+    DONE_BY_PROVIDER,
+    service_calls,
+    type_of_receiver,
+)
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _MAILS = frozenset(
@@ -92,6 +96,9 @@ def _asks_provider(call: Call, facts: Facts) -> bool:
             return False  # A relay sends what it has locked, and deletes it then.
         return _waits_in_go(call) and (is_named or not _BESIDE.search(owner))
     if not is_named or _LOCAL.search(type_of_receiver(call, facts)):
+        return False
+    # A service of one's own project may be named after what it deals with: `billingService.forTeam(id)`.
+    if owner.endswith("ervice") and not DONE_BY_PROVIDER.match(call.method):
         return False
     if facts.language in ("java", "kotlin"):
         return bool(call.arguments)

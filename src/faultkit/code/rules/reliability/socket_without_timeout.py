@@ -64,6 +64,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         spans = (connection.span, call.span) if scope is None else (scope.span,)
         if any(_LOCAL.search(facts.text(span)) for span in spans):
             continue
+        if _LOCAL.search(facts.text_with_values(call)):
+            continue
         bounded = (facts.language not in JAVASCRIPT and call.method != "settimeout") and any(
             each.method in _BOUNDED for each in (*facts.calls_on(connection), *facts.calls_on(call))
         )
@@ -71,7 +73,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if bounded or is_bounded_on_all_paths(call, facts) or facts.calls_named("socket.setdefaulttimeout"):
             continue
-        sure = POSSIBLE if call.name == "net.Dial" and not _names_tcp(call, facts) else LIKELY
+        is_unknown = call.name == "net.Dial" and not _names_tcp(call, facts)
+        sure = POSSIBLE if is_unknown or _is_handed_out(call, facts) else LIKELY
         yield Hit(call.span, f"{call.written}() has no timeout", sure)
     if facts.language == "go":
         yield from _servers(facts)
@@ -87,6 +90,30 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in endless_reads(facts):
         what = f"{call.written}() has no limit: a peer that falls silent is waited for"
         yield Hit(call.span, what, LIKELY, "medium")
+
+
+def _is_handed_out(call: Call, facts: Facts) -> bool:
+    """Return whether a function of Node gives its socket to its caller, who can set the limit."""
+    scope = facts.named_function_of(call)
+    if facts.language not in JAVASCRIPT or scope is None:
+        return False
+    if call.is_returned:
+        return True
+    names = {*call.assigned}
+    names |= {
+        name
+        for each in facts.within(facts.calls, scope.body)
+        if each.constructs and any(one.value.text in names for one in each.arguments)
+        for name in each.assigned
+    }
+    return any(
+        step.kind == "return" and step.text.strip().rstrip(";") in names
+        for step in facts.within(facts.steps, scope.body)
+    ) or any(
+        one.value.text.replace("this.", "self.") in names or one.value.text in names
+        for each in facts.within(facts.calls_of_method("resolve"), scope.body)
+        for one in each.positional
+    )
 
 
 _PATH = re.compile(r"\w*(?:[pP]ath|[sS]ock|[pP]ipe|[fF]ile)\w*$")

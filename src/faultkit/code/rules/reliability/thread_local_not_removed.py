@@ -1,4 +1,9 @@
-"""Java: finds values of a thread that the next request on the same thread still has."""
+"""Java: finds values of a thread that the next request on the same thread still has.
+
+Evidence that it matters: the rest of the request runs in the same function, which does not clear the value.
+Spring clears its own contexts at the end of its chain of filters, and a value that the same function removes
+first is overwritten for each request: both are `POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import JAVA, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, Hit, Rule
 
 _PASSES_ON = frozenset(("doFilter", "proceed"))
 """Calls that run the rest of the request: `chain.doFilter(…)`, `joinPoint.proceed()`."""
@@ -37,7 +42,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ]
         if sets and not _is_cleared(sets[0], scope, facts):
             what = f"what {sets[0].written}() sets stays on the thread after this request"
-            yield Hit(sets[0].span, what, LIKELY)
+            sure = POSSIBLE if all(_is_replaced(each, scope, facts) for each in sets) else LIKELY
+            yield Hit(sets[0].span, what, sure)
+
+
+_OF_SPRING = re.compile(r"(^|\.)(SecurityContextHolder|RequestContextHolder|LocaleContextHolder)\.set\w+$")
+
+
+def _is_replaced(made: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a framework clears a value, or the same function removes it before it is set."""
+    if _OF_SPRING.search(made.name):
+        return True
+    return any(
+        each.span.end <= made.span.start
+        and each.receiver_written == made.receiver_written
+        and _CLEARS.match(each.method) is not None
+        for each in facts.own(facts.calls, scope)
+    )
 
 
 def _owned(scope: Scope) -> str:

@@ -1,4 +1,8 @@
-"""Finds waits between tries that go on after the caller has given up."""
+"""Finds waits between tries that go on after the caller has given up.
+
+Evidence that it matters: the wait is a second or longer, or its length is not known. Shorter ones are
+`POSSIBLE`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -18,6 +22,8 @@ _TYPES = {
 }
 _SHORT = re.compile(r"^(\d{1,2}\s*\*\s*)?time\.(Milli|Micro|Nano)second$|^\d{1,2}$")
 """A wait of less than a tenth of a second delays no one."""
+_BRIEF = re.compile(r"^(\d{1,3}\s*\*\s*)?time\.Millisecond$|^time\.Millisecond\s*\*\s*\d{1,3}$|^\d{1,3}$")
+"""A wait of less than a second."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -30,7 +36,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.within(facts.calls, loop.body):
             if _waits(call, facts) and not re.search(rf"\b{re.escape(name)}\b", facts.text(call.span)):
                 what = f"{call.written}() goes on after {name} has been cancelled"
-                yield Hit(call.span, what, LIKELY)
+                first = call.argument(place=0)
+                is_brief = first is not None and _BRIEF.match(first.value.text) is not None
+                yield Hit(call.span, what, POSSIBLE if is_brief else LIKELY)
                 break
 
 

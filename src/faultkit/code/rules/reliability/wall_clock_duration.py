@@ -97,7 +97,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             ):
                 continue
             shown = one_line(facts.text(step.span))[:60]
-            sure = LIKELY if _decides(step, facts) else POSSIBLE
+            sure = LIKELY if mild is None and _decides(step, facts) else POSSIBLE
             yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
 
 

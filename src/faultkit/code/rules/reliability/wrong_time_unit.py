@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Argument, Call, Facts, is_within
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
@@ -270,10 +271,21 @@ def _clock(facts: Facts) -> Iterator[Hit]:
             if not unit or re.fullmatch(r"[\w.]+(\(\))?", text) is None:
                 continue
             last = text.rpartition(".")[2].removesuffix("()")
-            held = _SECONDS if _LASTS.search(text) else ""
+            held = _SECONDS if _LASTS.search(text) and not _is_own(text, step, facts) else ""
             held = next((name for name, named in _NAMED.items() if named.search(last)), held)
             if held and held != unit:
                 yield Hit(step.span, f"{text} is in {held} and {one.text} in {unit}", LIKELY)
+
+
+_AGE = re.compile(r"(max_?age|maxAge)(\(\))?")
+
+
+def _is_own(text: str, place: Placed, facts: Facts) -> bool:
+    """Return whether an age comes from callers or from constants, which have any unit, and from no header."""
+    if _AGE.fullmatch(text) is None:
+        return False
+    made = facts.assignments_to(text, place)
+    return all(each.value is None or each.value.shape in ("number", "name") for each in made)
 
 
 def _overflow(facts: Facts) -> Iterator[Hit]:

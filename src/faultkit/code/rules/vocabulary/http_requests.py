@@ -351,8 +351,23 @@ def _chained(call: Call, facts: Facts, *methods: str) -> bool:
     return any(origin.method in methods for origin in chain(call)[1:])
 
 
+def _is_limited_by_maker(call: Call, facts: Facts) -> bool:
+    """Return whether a function of this text makes the request, with a context that ends (Go)."""
+    given = call.argument(place=0)
+    made = () if given is None else facts.assignments_to(given.value.text, call)
+    makers = {
+        each.call.method
+        for each in made
+        if each.call is not None and given is not None and each.targets[0] == given.value.text
+    }
+    own = [each for each in facts.functions_named(*makers) if "NewRequest" in facts.text(each.body)]
+    return any(_GO_LIMITS.search(facts.text(each.body)) for each in own)
+
+
 def _go_timeout(call: Call, facts: Facts) -> bool | None:
     request = request_of(call, facts)
+    if request is None and _is_limited_by_maker(call, facts):
+        return True
     if request is not None and request.method == "NewRequestWithContext":
         context = request.argument(place=0)
         plain = context is not None and context.value.text in ("context.Background()", "context.TODO()")

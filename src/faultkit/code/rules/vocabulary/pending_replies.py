@@ -36,7 +36,7 @@ _WAITED = {
 }
 _STORED = (
     r"\]\s*=\s*{0}\b"
-    r"|\.(?:put|set|insert|TryAdd|Add|append|add|push|setdefault|Store|putIfAbsent|offer)\([^;\n]*\b{0}\b"
+    r"|\.(?:put|set|insert|TryAdd|Add|append|add|push|setdefault|Store|putIfAbsent|offer)\([^;\n]*\b{0}\b(?!\.(?:complete|set_|Set|TrySet))"
 )
 _LIMITED = re.compile(
     r"time_?out|deadline|wait_for\(|fail_after|move_on_after|\bselect\b|select!|WaitAsync|WhenAny|CancelAfter|\.Register\("

@@ -22,7 +22,7 @@ _PROVIDER = NamePattern(
     r"^_?(payments?|payment_?[pP]rovider|billing|stripe|paypal|adyen|psp|carrier|shipping|courier|mailer|sms|crm|erp"
     r"|notifier|geocoder|tax|fraud)(_?[sS]ervice|_?[pP]rovider)?$"
 )
-_DONE_BY_PROVIDER = NamePattern(
+DONE_BY_PROVIDER = NamePattern(
     r"^(charge|refund|capture|authori[sz]e|payout|transfer|send|notify|create_?[lL]abel|ship|geocode|push|call|screen"
     r"|verify)([A-Z_]\w*)?$"
 )
@@ -42,7 +42,9 @@ _SDKS = NamePattern(
 _NO_REQUESTS = NamePattern(
     r"^(close|shutdown|builder|build|new\w*|create|default|clone|dispose|Dispose\w*|equals|hashCode|toString|String"
     r"|(set|with|is|has|on|to|as|use|add|Use|Add|With|Is|Set)([A-Z_]\w*)?|get(Config|Options|Name|Url|Base\w*|Id)"
-    r"|mount|register|subscribe|destroy|interceptors|\w+_?[uU]rl|headers?)$"
+    r"|mount|register|subscribe|destroy|interceptors|\w+_?[uU]rl|headers?"
+    r"|\w+(_render|Render|_form|Form|_html|Html|_template|Template|_(is_)?(supported|available|allowed|enabled)"
+    r"|Supported|Available|Allowed|Enabled))$"
 )
 
 
@@ -102,7 +104,7 @@ def is_service_call(call: Call, facts: Facts) -> bool:
     else:
         is_known = not call.receiver.startswith(("~", "self.")) and "." in call.receiver
         last = owner.rpartition(".")[2]
-        named = _NAME.match(last) or (_PROVIDER.match(last) and _DONE_BY_PROVIDER.match(call.method))
+        named = _NAME.match(last) or (_PROVIDER.match(last) and DONE_BY_PROVIDER.match(call.method))
         is_client = not is_known and named is not None
     # Few are clients; what is asked of these comes last.
     if not is_client or _NO_REQUESTS.match(call.method) or _STORES.search(type_) or _STORES.search(owner):
