@@ -455,7 +455,34 @@ _MESSAGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", [*_CONTEXTS, *_GOROUTINES, *_LIMITS, *_TRANSACTIONS, *_MESSAGES], ids=str)
+_UNITS = [
+    # Redis takes seconds.
+    bad("wrong-time-unit", _KT, """
+        fun keep(id: String) { redis.setex(id, lifetime.toMillis(), "1") }
+    """, 1),
+    good("wrong-time-unit", _KT, """
+        fun keep(id: String) { redis.setex(id, lifetime.toSeconds(), "1") }
+    """),
+    # The helper of a handler has no context of its own.
+    bad("missing-cancellation", _GO, """
+        package a
+        import ("context"; "net/http")
+        func (h *H) show(w http.ResponseWriter, r *http.Request) { x, err := h.load(); use(x, err) }
+        func (h *H) load() (X, error) { return h.store.Read(context.Background()) }
+    """, 4),
+    bad("request-in-transaction", _TS, """
+        class A {
+          constructor(private readonly http: HttpService) {}
+          async f() { return this.source.transaction(async (tx) => { await tx.save(x); await this.ask(); }); }
+          async ask() { return (await firstValueFrom(this.http.post('/a', {}))).data; }
+        }
+    """, 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "case", [*_CONTEXTS, *_GOROUTINES, *_LIMITS, *_TRANSACTIONS, *_MESSAGES, *_UNITS], ids=str
+)
 def test_what_the_code_does_is_seen(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)

@@ -34,6 +34,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         may_hit = call.name in _PLAIN or call.name in _BARE or (call.method in _SQL and call in sql)
         scope = _with_context(call, facts) if may_hit else None
         if scope is None:
+            if call.name in _BARE and _is_of_handlers(call, facts):
+                what = f"{call.written}() goes on after the client has gone; pass the context of the request"
+                yield Hit(call.span, what, LIKELY)
             continue
         if call.name in _PLAIN:
             if _gets_context(call, scope, facts):
@@ -51,6 +54,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
             is_request = any(each.type in _CONTEXT[1:] for each in scope.parameters)
             sure = POSSIBLE if _has_limit(call, facts) and not is_request else LIKELY
             yield Hit(call.span, f"{call.written}() hides the caller's context", sure)
+
+
+def _is_of_handlers(call: Call, facts: Facts) -> bool:
+    """Return whether only handlers of requests call the function of a context, and wait for it."""
+    scope = facts.named_function_of(call)
+    if scope is None or scope.short_name[:1].isupper() or _is_apart(call, scope, facts):
+        return False
+    callers = facts.callers_of(scope)
+    around = [facts.function_of(each) for each in callers]
+    return bool(callers) and all(
+        one is not None
+        and any(each.type == "net/http.Request" for each in one.parameters)
+        and each_call.assigned
+        and not facts.is_launched(each_call)
+        and not facts.is_deferred(each_call)
+        for one, each_call in zip(around, callers, strict=True)
+    )
 
 
 def _has_limit(call: Call, facts: Facts) -> bool:

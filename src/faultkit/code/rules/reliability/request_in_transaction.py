@@ -46,7 +46,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     ]
     known = {*sent}
     sent += sorted(
-        through_functions(known | {call for call in facts.calls if asks_outside(call, facts)}, facts) - known,
+        through_functions(known | {*_asked_elsewhere(facts)}, facts) - known,
         key=lambda each: each.span,
     )
     sent += [
@@ -67,6 +67,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
         opened = around[-1].opened_by
         what = f"{call.written}() waits for another service inside the transaction of {opened}"
         yield Hit(call.span, what, LIKELY)
+
+
+def _asked_elsewhere(facts: Facts) -> Iterator[Call]:
+    """Yield calls of other services in the whole text, also in functions that a transaction calls."""
+    for call in facts.calls:
+        if asks_outside(call, facts) or (DONE_BY_PROVIDER.match(call.method) and _asks_provider(call, facts)):
+            yield call
 
 
 _PROVIDERS = NamePattern(

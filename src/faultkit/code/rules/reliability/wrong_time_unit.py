@@ -76,6 +76,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield from _literal(call, language, facts)
         if sets_limits:
             yield from _option(call, language, facts)
+    if facts.syntax.has_any(b"setex", b" ex=", b"expire("):
+        yield from _lifetimes(facts)
     if language == "javascript" and facts.syntax.has_any(b"exp", b"iat", b"nbf"):
         yield from _expiry(facts)
     yield from _clock(facts)
@@ -128,6 +130,41 @@ def _is_too_long(text: str) -> bool:
     """Return whether a pause in seconds is written in milliseconds: `min(30000, 200 * 2 ** n)`."""
     numbers = [int(each.replace("_", "")) for each in re.findall(r"(?<![\w.])\d[\d_]*(?![\w.])", text)]
     return any(each >= 5000 and each % 500 == 0 and each % 3600 for each in numbers) and "/" not in text
+
+
+_IN_MILLIS = re.compile(
+    r"\.(?:toMillis|inWholeMilliseconds|TotalMilliseconds|as_millis)\b(?:\(\))?$|/\s*(?:\w+\.)?timedelta\(milliseconds=1\)\)*$"
+)
+"""Ends of expressions that are milliseconds."""
+
+
+def _lifetimes(facts: Facts) -> Iterator[Hit]:
+    """Yield lifetimes in milliseconds that a store such as Redis takes for seconds."""
+    for call in facts.calls_of_method("setex", "expire", "set"):
+        place = {"setex": 1, "expire": 1}.get(call.method)
+        given = call.argument("ex") if place is None else call.argument("time", place=place)
+        if given is None or not call.receiver_written or (place is not None and len(call.arguments) < 2):
+            continue
+        text = given.value.text
+        if given.value.shape == "name" and _NAMED[_MILLIS].search(text.rpartition(".")[2]):
+            is_wrong = True
+        else:
+            is_wrong = any(map(_IN_MILLIS.search, (text, *_values_of(text, call, facts))))
+        if is_wrong:
+            yield Hit(call.span, f"{call.written}() takes {_SECONDS}, and {text} holds {_MILLIS}", LIKELY)
+
+
+def _values_of(text: str, place: Call, facts: Facts) -> Iterator[str]:
+    """Yield what a variable is assigned, and what the functions of this text return that it is assigned."""
+    for each in facts.assignments_to(text, place) if text.isidentifier() else ():
+        if each.value is not None:
+            yield each.value.text
+        for scope in () if each.call is None else facts.functions_named(each.call.written):
+            yield from (
+                step.text.removeprefix("return").strip()
+                for step in facts.own(facts.steps, scope)
+                if step.kind == "return"
+            )
 
 
 def _number(text: str) -> int:
@@ -314,6 +351,7 @@ RULE = Rule(
     words=(
         b"sleep", b"Sleep", b"imeout", b"elay", b"time.", b"ofSec", b"ofMil", b"ofMin", b"FromSec",
         b"FromMil", b"FromMin", b"from_secs", b"from_millis", b".exp", b"xpires", b"ax_age", b"axAge",
-        b"setInterval", b"* 1000", b"* 60", b"* 24", b"Date.now", b"Millis", b"UnixMilli",
+        b"setInterval", b"setex", b"expire(", b" ex=",
+        b"* 1000", b"* 60", b"* 24", b"Date.now", b"Millis", b"UnixMilli",
     ),
 )  # fmt: skip

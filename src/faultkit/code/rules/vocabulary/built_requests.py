@@ -139,6 +139,11 @@ def _fields_with(client: Call, facts: Facts) -> Iterator[str]:
     for each in (client, *unwrapped):
         yield from (name.rpartition(".")[2] for name in each.assigned)
     for around in facts.calls_around(client):
+        place = [one.value.span == client.span for one in around.positional]
+        for scope in facts.functions_named(around.method) if any(place) else ():
+            # `Self::with_client(Client::new(), url)`: the parameter has the name of the field.
+            names = [each.name for each in scope.parameters if each.name != "self"]
+            yield from names[place.index(True) :][:1]
         if around.constructs:
             yield from (
                 each.name

@@ -397,8 +397,8 @@ def _java_timeout(call: Call, facts: Facts) -> bool | None:
     if given.value.shape == "name":
         built = [
             each.value.text
-            for each in facts.assignments
-            if text in each.targets and each.value is not None and "newBuilder" in each.value.text
+            for each in facts.assignments_to(text, call)
+            if each.value is not None and "newBuilder" in each.value.text
         ]
         if not built:
             return None

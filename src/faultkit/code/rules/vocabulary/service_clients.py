@@ -118,10 +118,20 @@ def _is_sent(call: Call, facts: Facts) -> bool:
         first = call.argument(place=0)
         return first is not None and re.search(r"ctx|[cC]ontext", first.value.text) is not None
     if facts.language in ("rust", "javascript", "typescript", "tsx"):
-        return call.is_awaited or call.is_returned
+        return call.is_awaited or call.is_returned or _is_observed(call, facts)
     if facts.language == "csharp":
         return call.is_awaited or call.is_returned or not call.method.startswith("Get")
     return True
+
+
+def _is_observed(call: Call, facts: Facts) -> bool:
+    """Return whether the answer of an observable is awaited: `await firstValueFrom(http.get(url))`."""
+    if not call.is_argument:
+        return False
+    return any(
+        each.is_awaited and each.method in ("firstValueFrom", "lastValueFrom")
+        for each in facts.calls_around(call)
+    )
 
 
 @lru_cache(maxsize=4)
