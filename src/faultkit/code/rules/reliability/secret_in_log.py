@@ -1,7 +1,8 @@
 """Finds passwords, tokens and whole headers that are written to a log.
 
 It is shown if the value is a secret by its name, its type or what it is made of, and not empty, spent or the
-name of one there. A secret in an address is counted only: the service may ask for it there.
+name of one there. An object of a class of another file, and a token of which nothing says that it gives
+access, are possible only. A secret in an address is counted only: the service may ask for it there.
 """
 
 from __future__ import annotations
@@ -18,12 +19,18 @@ from faultkit.code.rules.vocabulary.instrumented import instrumented_secrets
 from faultkit.code.rules.vocabulary.logs import log_calls, may_show_secret, secret_in
 from faultkit.code.rules.vocabulary.personal_data import is_personal_name
 from faultkit.code.rules.vocabulary.shown_requests import access_logs, rejected_input
-from faultkit.code.rules.vocabulary.spent_secrets import is_no_secret, is_spent
+from faultkit.code.rules.vocabulary.spent_secrets import (
+    is_no_secret,
+    is_of_other_class,
+    is_some_token,
+    is_spent,
+)
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
 
 _ERRORS = ("Error", "Exception")
+_TRANSLATED = re.compile(r"\b(?:_|n?gettext(?:_lazy)?|pgettext|i18n\.t|translate|__)\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -41,7 +48,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if what and _is_harmless(what, call, facts):
             continue
         if what and not is_connection_string(what, call, facts) and not is_personal_name(named):
-            yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", LIKELY)
+            # A translated text is shown to the user, who may know the value.
+            sure = POSSIBLE if _TRANSLATED.search(facts.text(call.span)) else _confidence(what, call, facts)
+            yield Hit(call.span, f"{what} is a part of the error, which is logged or shown", sure)
     for span, what in instrumented_secrets(facts) if may_tell else ():
         yield Hit(span, what, LIKELY)
     yield from _with_traces(facts) if may_tell else ()
@@ -131,7 +140,10 @@ def _errors(facts: Facts) -> Iterator[Call]:
 
 def _confidence(what: str, call: Call, facts: Facts) -> float:
     """Return how sure it is that the value is a secret that still counts."""
-    if is_spent(what, call, facts):
+    name = re.split(", a | with its ", what)[0]
+    if is_spent(name, call, facts) or is_some_token(name, call, facts):
+        return POSSIBLE
+    if not what.endswith(" with its headers") and is_of_other_class(name, call, facts):
         return POSSIBLE
     if what.endswith(" of every request"):
         # What reaches a handler of errors are few requests, and often none with a secret.

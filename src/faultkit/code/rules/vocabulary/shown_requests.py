@@ -116,6 +116,8 @@ def shown_headers(name: str, place: Placed, facts: Facts) -> str:
     if _is_in_error(place, facts):
         return ""
     if facts.language == "go":
+        if _is_context_of_line(name, place, facts):
+            return ""
         for scope in facts.functions_around(place):
             if any(each.name == name and each.type in _GO_REQUEST for each in scope.parameters):
                 return "headers"
@@ -140,6 +142,14 @@ def shown_headers(name: str, place: Placed, facts: Facts) -> str:
             given = any(each.written.endswith("interceptors.request.use") for each in around)
             return "headers" if given else ""
     return ""
+
+
+def _is_context_of_line(name: str, place: Placed, facts: Facts) -> bool:
+    """Return whether a request is the context of a line, before its text: `log.Error(r, "failed")`."""
+    around = facts.calls_around(place)
+    given = around[-1].positional if around else ()
+    is_first = len(given) > 1 and given[0].value.text == name
+    return is_first and not around[-1].method.startswith("Print")
 
 
 _OF_ANSWER = {

@@ -6,6 +6,7 @@ import re
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.telling_types import telling_types
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CLUSTER = TextPattern(
@@ -27,6 +28,9 @@ _MISSING_STORED = re.compile(
 _FLAG_VALUES = ("true", "false")
 _FLAG_TYPES = frozenset(("bool", "boolean", "Boolean", "int", "Int", "number", "Integer", "usize"))
 _NO_MORE_VALID = re.compile(r"Expired|Invalid|BadSignature|BadData|NotFound|DoesNotExist|Malformed|Revoked")
+_REFUSED = re.compile(
+    r"[\"'`][^\"'`]*\b(?:invalid|expired|unknown|revoked|unrecogni[sz]ed|malformed)\b", re.IGNORECASE
+)
 _SPENDS = re.compile(
     r"(?:^|[._])(?:remove|delete|destroy|revoke|consume|invalidate|burn|blacklist)\w*$", re.IGNORECASE
 )
@@ -40,14 +44,56 @@ _PATH = re.compile(
 _KEY = re.compile(r"(?:key|secret|credentials|cert)$", re.IGNORECASE)
 
 
+_DESCRIPTIONS = re.compile(
+    r"(?:^|[._])(?:errors|\w*error_?messages?|messages|\w*error_?codes?|i18n|translations|labels|strings|reasons)"
+    r"(?:\.\w+|\[[^\]]*\])$",
+    re.IGNORECASE,
+)
+"""An entry of a table of errors or texts: `errors.wrongPassword`, `self.error_messages["secret"]`."""
+_NAME_OF_SETTING = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[Xx]-[\w-]+|[a-z]+(?:[._-][a-z]+)+")
+_HIDING_TYPE = re.compile(
+    r"(?:^|\W)(?:Secret(?:Str|String|Bytes|Box|Vec)|SecureString|Masked|Redacted|Sensitive)\b"
+)
+_TEXT_TYPES = frozenset(
+    (
+        "String", "Text", "Optional", "Option", "Any", "Object", "Cow", "CharSequence", "CharArray", "AnyStr",
+        "Union", "Annotated", "Final", "Self", "T", "Json", "Form", "Query", "Path", "Map", "List",
+        "Dictionary", "Record", "Vec", "HashMap", "Bundle", "JSONObject", "JsonNode", "JsonObject", "Arc",
+        "Box", "Rc",
+    )
+)  # fmt: skip
+"""Types that are texts, may hold one, or show all that they hold."""
+
+
+def declared_type(name: str, call: Call, facts: Facts) -> str:
+    """Return the type with which a parameter is declared, with its package; empty if it is not known."""
+    for scope in reversed([*facts.functions_around(call)]):
+        for each in scope.parameters:
+            if each.name == name:
+                return each.type.strip("?&* ").removeprefix("~")
+    return ""
+
+
+def is_of_other_class(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a value is declared as an object of a class that this text does not have: what its text
+    shows is not known."""
+    kind = declared_type(name, call, facts).rpartition(".")[2].partition("<")[0]
+    if not kind[:1].isupper() or kind in _TEXT_TYPES or kind in facts.classes:
+        return False
+    return kind not in telling_types(facts)
+
+
 def is_no_secret(name: str, call: Call, facts: Facts) -> bool:
     """Return whether a value that is written out is a flag, the name of a stored secret, or empty there."""
+    if _DESCRIPTIONS.search(name) or _HIDING_TYPE.search(declared_type(name, call, facts)):
+        return True
     last = name.rpartition(".")[2]
     if not last.isidentifier():
         return False
     scope = facts.named_function_of(call) or facts.function_of(call)
     return (
         _is_flag(name, call, facts)
+        or _is_name_of_setting(name, call, facts)
         or (_KEY.search(last) is not None and _PATH.search(facts.text(call.span)) is not None)
         or is_empty_here(name, call, facts)
         or (scope is not None and _is_reference(last, call, scope, facts))
@@ -64,6 +110,14 @@ def _is_flag(name: str, call: Call, facts: Facts) -> bool:
             return kind.strip("?") in _FLAG_TYPES
     made = [each for each in facts.assignments_to(name, call) if name in each.targets]
     return bool(made) and all(each.value is not None and each.value.text in _FLAG_VALUES for each in made)
+
+
+def _is_name_of_setting(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a constant holds the name of a setting or a header: `ENV_TOKEN = "APP_TOKEN"`."""
+    made = [each for each in facts.assignments_to(name, call) if each.targets == (name,)]
+    return bool(made) and all(
+        each.value is not None and _NAME_OF_SETTING.fullmatch(each.value.literal or "") for each in made
+    )
 
 
 def _is_reference(last: str, call: Call, scope: Scope, facts: Facts) -> bool:
@@ -101,10 +155,28 @@ def is_empty_here(name: str, call: Call, facts: Facts) -> bool:
     return False
 
 
+_ABOUT_TOKENS = re.compile(
+    r"token|secret|auth|bearer|session|jwt|credential|log_?in|sign_?in|password|invit|share", re.IGNORECASE
+)
+
+
+def is_some_token(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a value is only named `token`, and neither the line nor the function that writes it say
+    that it gives access: tokens are also identifiers."""
+    if name.rpartition(".")[2] != "token":
+        return False
+    scope = facts.named_function_of(call)
+    text = re.sub(rf"[,(+={{$]\s*{re.escape(name)}\b", "", facts.text(call.span))
+    owner = name.rpartition(".")[0]
+    return not any(map(_ABOUT_TOKENS.search, (text, owner, "" if scope is None else scope.name)))
+
+
 def is_spent(name: str, call: Call, facts: Facts) -> bool:
     """Return whether a token was refused as invalid or expired, or its record was removed before."""
     if _TOKEN.search(name) is None:
         return False
+    if _REFUSED.search(facts.text(call.span)):
+        return True
     for handler in facts.handlers_around(call):
         if handler.types and all(map(_NO_MORE_VALID.search, handler.types)):
             return True

@@ -54,7 +54,7 @@ _HARMLESS_BEFORE = frozenset(
      "action", "path", "template", "permission", "event", "truncated", "msg", "fmt", "err", "scope", "should",
      "can", "must", "will", "was", "did", "return", "returns", "allow", "allows", "allowed", "enable",
      "enabled", "disable", "disabled", "require", "requires", "include", "includes", "supports", "skip",
-     "wants", "expired")
+     "wants", "expired", "wrong", "incorrect", "bad", "weak", "unknown", "empty")
 )  # fmt: skip
 _VERBS = frozenset(
     (
@@ -299,13 +299,15 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
     # What a part of it is set to says nothing of its type.
     made = tuple(each for each in facts.assignments_to(name, place) if name in each.targets)
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
-    if types and not types[-1] and (bound := _bound_type(made, facts)):
+    # The second of two results is another value: `config, err := load()`.
+    is_first = bool(made) and made[-1].targets[0] == name
+    if is_first and not types[-1] and (bound := _bound_type(made, facts)):
         return bound
     if types and types[-1] == "Self":
         types = [scope.owner for scope in facts.functions_around(place)]
     if types and types[-1]:
         return types[-1].rpartition(".")[2].removeprefix("~")
-    if made and (known := _returned_type(made, facts)):
+    if is_first and (known := _returned_type(made, facts)):
         return known
     is_local = bool(made) and name.isidentifier() and not name.startswith("_")
     return "" if is_local else _type_of_field(name.rpartition(".")[2], facts)
