@@ -32,6 +32,13 @@ from faultkit.code.rules.vocabulary.repetition import (
     uses_item,
 )
 from faultkit.code.rules.vocabulary.same_source import asked_for_each_row
+from faultkit.code.rules.vocabulary.unsent_queries import (
+    is_for_each_group,
+    is_for_other_kind,
+    is_in_memory,
+    is_over_one,
+    is_part_of_query,
+)
 from faultkit.code.rules.vocabulary.waits import waits_in
 
 _TOGETHER = frozenset(
@@ -107,7 +114,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if loop is None or call in seen:
             continue
         seen.add(call)
-        if _is_told_elsewhere(remote, loop, facts):
+        if _is_told_elsewhere(remote, loop, facts) or is_in_memory(remote, facts):
             continue
         what = f"{call.written}() goes out once for every item of {_over(loop)}"
         if remote.through is not None:
@@ -115,7 +122,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         often = remote.is_read and frequency_of(loop, facts) in ("request", "message")
         # Other services seldom answer for many at once: only where a client waits it matters.
         waits = often or remote.kind != "http"
-        sure = LIKELY if remote.is_read and waits and is_waited_for(loop, facts) else POSSIBLE
+        is_sure = remote.is_read and waits and is_waited_for(loop, facts)
+        sure = LIKELY if is_sure and not is_for_other_kind(remote, facts) else POSSIBLE
         yield Hit(call.span, what, sure, None if often else "medium")
     for call, applied in _in_given_functions(facts):
         if call not in seen:
@@ -297,6 +305,8 @@ def _asks_for_each(call: Call, loop: Loop, facts: Facts) -> bool:
     ):
         return False
     if _is_last(call, loop, facts) or _ends_with_first(call, loop, facts) or is_remembered(call, loop, facts):
+        return False
+    if is_over_one(loop, facts) or is_part_of_query(call, facts) or is_for_each_group(call, loop, facts):
         return False
     return loop.kind == "count" or uses_item(call, loop, facts)
 

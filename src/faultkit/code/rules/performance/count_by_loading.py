@@ -19,6 +19,7 @@ _JAVA = re.compile(
 )
 _JAVASCRIPT = re.compile(r"(findMany|findAll|find|toArray)\(\)\.length$")
 _CSHARP = re.compile(r"\.(ToListAsync|ToArrayAsync|ToList|ToArray)\(\)\.(Count|Length|Any)$")
+_ONE_OR_MANY = re.compile(r"^find(?!All|\w*s(?:By|$))\w*$")
 _REPOSITORY = re.compile(r"(Repository|Repo|Dao|DAO|repository)\.\w+\(\)")
 _LOADS = {
     "python": NamePattern(
@@ -68,7 +69,10 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
             if made is None or not _JAVA.search(call.name) or f"{made.method}(" not in facts.text(call.span):
                 continue
             if _REPOSITORY.search(call.name) or "getResultList" in call.name:
-                yield Hit(call.span, "this takes all rows only to count them", CERTAIN)
+                # An Optional has `isEmpty`, too.
+                may_be_one = call.method == "isEmpty" and _ONE_OR_MANY.search(made.method) is not None
+                sure = POSSIBLE if may_be_one else CERTAIN
+                yield Hit(call.span, "this takes all rows only to count them", sure)
     read_on = facts.language in ("csharp", "kotlin") or (
         facts.language in JAVASCRIPT and b"await" in facts.syntax.source
     )

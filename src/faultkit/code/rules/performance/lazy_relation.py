@@ -15,6 +15,7 @@ from faultkit.code.rules.vocabulary.applied_functions import (
     given_to_callers,
     wrapped_items,
 )
+from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.data_sizes import base_name
 from faultkit.code.rules.vocabulary.declared_relations import declared_relations
 from faultkit.code.rules.vocabulary.entity_rows import (
@@ -201,10 +202,8 @@ def _django(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found
 def _named(method: str, source: str) -> set[str] | None:
     """Return the relations that a query loads with it; None if they are not written out."""
     named = set[str]()
-    for found in re.finditer(
-        rf"\.{method}\(([^()]*(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)[^()]*)*)\)", source
-    ):
-        names = _NAMES.findall(found[1])
+    for found in re.finditer(rf"\.{method}\(", source):
+        names = _NAMES.findall(source[found.end() : end_of_bracket(source, found.end(), ")")])
         if not names:
             return None
         named.update(name.partition("__")[0] for name in names)
