@@ -19,7 +19,8 @@ Why
 
 Evidence
     A list, dict or set as the default of a parameter. Certain if the function changes it, likely if
-    it returns it or keeps it in an object. One that is only read does no harm and is left alone.
+    it keeps it in an object whose class changes it, possible if it only keeps or returns it. One
+    that is only read does no harm and is left alone.
 
 Bad (Python)
     def add(item, into=[]):
