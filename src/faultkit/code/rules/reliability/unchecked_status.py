@@ -69,13 +69,22 @@ def _is_handled(request: HttpRequest, facts: Facts) -> bool:
     call = request.call
     uses: list[Call | Access] = [*facts.calls_on(call), *facts.accesses_on(call)]
     reads = [each for each in uses if each.name.rpartition(".")[2] in _READS]
-    if reads and all(facts.tries_around(each) for each in reads):
+    if reads and all(_is_caught(each, facts) for each in reads):
         return True
     scope = facts.named_function_of(call)
     if scope is None:
         return False
     users = [scope, *(facts.named_function_of(each) for each in facts.callers_of(scope))]
     return any(each is not None and _ERROR_IN_BODY.search(facts.text(each.body)) for each in users)
+
+
+_NO_JSON = ("ValueError", "DecodeError", "SyntaxError", "JsonException", "JSONException", "ParseException")
+
+
+def _is_caught(read: Call | Access, facts: Facts) -> bool:
+    """Return whether a handler takes the failure to read an error page, not only errors of the client."""
+    handlers = [handler for each in facts.tries_around(read) for handler in each.handlers]
+    return any(each.is_broad or any(name.endswith(_NO_JSON) for name in each.types) for each in handlers)
 
 
 _SCHEMA = re.compile(r"(?:[sS]chema|\b[A-Z]\w*)\.(?:parse|safeParse|model_validate|parse_obj)(?:Async)?$")

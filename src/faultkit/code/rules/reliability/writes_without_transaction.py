@@ -53,11 +53,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if not between and not all(_is_committed_at_once(sql) for sql in writes):
                 # Without a commit in between, DB-API connections keep both in one transaction.
                 continue
-            yield Hit(second.span, f"{second.written}() is committed apart from the write before it", LIKELY)
+            yield Hit(
+                second.span, f"{second.written}() is committed apart from the write before it", POSSIBLE
+            )
         else:
-            confidence = LIKELY if len(receivers) == 1 else POSSIBLE
             what = f"{second.written}() may fail after {first.written}() has been done"
-            yield Hit(second.span, what, confidence)
+            yield Hit(second.span, what, POSSIBLE)
 
 
 _SAYS_FAILED = re.compile(r"\b\w*(?:error|fail)\w*\s*=|=\s*'(?:failed|error)", re.IGNORECASE)
@@ -138,7 +139,7 @@ def _through_helpers(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iter
         for (first, one), (second, other) in combinations(made, 2):
             if one is not other and not facts.are_exclusive(first, second):
                 what = f"{second.written}() may fail after {first.written}() has been done"
-                yield Hit(second.span, what, LIKELY)
+                yield Hit(second.span, what, POSSIBLE)
                 break
 
 
@@ -165,7 +166,7 @@ def _by_one_helper(by_scope: dict[Scope, list[SqlCall]], facts: Facts) -> Iterat
                 continue
             if not _BEGINS.search(facts.text(caller.span)):
                 what = f"{second.written}() may fail after the first {first.written}() has been done"
-                yield Hit(Span(first.span.start, second.span.end), what, LIKELY)
+                yield Hit(Span(first.span.start, second.span.end), what, POSSIBLE)
                 break
 
 
@@ -198,7 +199,7 @@ def _in_two(facts: Facts) -> Iterator[Hit]:
             ]
             if not others and all(_writes_in(one.span, facts) for one in (first, second)):
                 what = f"{second.opened_by} may fail after {first.opened_by} has been committed"
-                yield Hit(Span(first.span.end - 1, second.span.start + 1), what, LIKELY)
+                yield Hit(Span(first.span.end - 1, second.span.start + 1), what, POSSIBLE)
                 break
 
 
@@ -276,7 +277,7 @@ def _of_orm(facts: Facts) -> Iterator[Hit]:
             if _is_cleaned(first, second, scope):
                 continue
             what = f"{second.written}() may fail after {first.written}() has been done"
-            yield Hit(second.span, what, LIKELY)
+            yield Hit(second.span, what, POSSIBLE)
             break
 
 
@@ -422,5 +423,4 @@ RULE = Rule(
     severity="high",
     languages=EVERY_LANGUAGE,
     check=_check,
-    by_default=False,
 )
