@@ -19,19 +19,17 @@ _CHECKED = frozenset(
     (
         "Exception", "IOException", "TimeoutException", "GeneralSecurityException", "SQLException",
         "FileNotFoundException", "ParseException", "ExecutionException", "URISyntaxException",
+        "InterruptedException",
     )
 )  # fmt: skip
 _DECLARED = TextPattern(
     r"\bclass\s+(\w+)(?:<[^>{]*>)?\s*(?:\([^{}]*?\)\s*)?(?:extends\s+|:\s*)(?:[a-z]\w*\.)*(\w+)"
 )
-_MODULES = ("org.springframework.transaction", "jakarta.transaction", "javax.transaction")
 _STATED = re.compile(r"rollback|RollbackFor|readOnly\s*=\s*true|NOT_SUPPORTED|NEVER|SUPPORTS\b")
 _THROWN = re.compile(r"(?:throw\s+)?(?:new\s+)?(?:\w+\.)*([A-Z]\w*)\s*\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    if not facts.imports_any(*_MODULES):
-        return
     checked = _checked_types(facts)
     for scope in facts.scopes:
         marks = [each for each in scope.decorators if each.method == "Transactional"]
@@ -57,8 +55,7 @@ def _checked_types(facts: Facts) -> set[str]:
 
 def _thrown(scope: Scope, checked: set[str], facts: Facts) -> Iterator[tuple[Placed, str]]:
     """Yield where a checked exception leaves a function: it throws it, or calls a function that does."""
-    for place, name in _own_throws(scope, checked, facts):
-        yield place, name
+    yield from _own_throws(scope, checked, facts)
     for call in facts.own(facts.calls, scope):
         helper = own_function(call, facts)
         if helper is None or helper is scope or _is_caught(call, facts):

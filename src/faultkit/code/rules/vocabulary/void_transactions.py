@@ -1,4 +1,4 @@
-"""Transactions that have no effect: not begun, committed in spite of an error, or never committed."""
+"""Transactions that have no effect: not begun, or never committed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ _WRITES = re.compile(
     r"^(save|saveAll|insert|update|delete|deleteBy\w*|persist|merge|debit|credit|book|reserve|create|upsert|batchUpdate"
     r"|executeUpdate)([A-Z]\w*)?$"
 )
-_CHECKED = frozenset(("IOException", "Exception", "SQLException", "TimeoutException", "InterruptedException"))
 
 
 def void_transactions(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield places of such transactions, each with what is wrong."""
     if facts.language in ("java", "kotlin") and "Transactional" in facts.whole_text:
         yield from _called_inside(facts)
-        if facts.language == "java":
-            yield from _committed_anyway(facts)
     if facts.language in ("rust", "csharp"):
         yield from _never_committed(facts)
     if facts.language == "csharp":
@@ -58,29 +55,6 @@ def _called_inside(facts: Facts) -> Iterator[tuple[Span, str]]:
             if _mark(caller) is None and not _class_is_marked(scope, facts):
                 what = f"{call.written}() is called on the object itself, where @Transactional has no effect"
                 yield call.span, what
-
-
-def _committed_anyway(facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield checked exceptions that a method with @Transactional throws after a write: it commits."""
-    own = {*re.findall(r"class\s+(\w+)\s+extends\s+(?:Exception|IOException)\b", facts.whole_text)}
-    for scope in facts.scopes:
-        mark = _mark(scope)
-        if mark is None or "rollbackFor" in facts.text(mark.span) or "ollback" in facts.text(scope.span):
-            continue
-        declared = re.search(r"\)\s*throws\s+([\w.,\s]+)", facts.text(scope.head))
-        names = set() if declared is None else {*re.findall(r"\w+", declared[1])} & (own | _CHECKED)
-        for step in facts.own(facts.steps, scope) if names else ():
-            made = re.match(r"new\s+([\w.]+)\(", step.text) if step.kind == "raise" else None
-            if made is None or made[1].rpartition(".")[2] not in names:
-                continue
-            before = Span(scope.body.start, step.span.start)
-            if any(
-                _WRITES.match(call.method) and call.receiver_written and call.arguments
-                for call in facts.within(facts.calls, before)
-            ):
-                what = f"{made[1]} is checked: @Transactional commits what was written before it"
-                yield Span(step.span.start, step.span.end), what
-                break
 
 
 _BEGINS = re.compile(r"^(begin|begin_with|BeginTransaction(Async)?)$")
