@@ -1,6 +1,6 @@
 """Code for tests that stands in the same file as the code they test.
 
-    unit tests      of Rust: `#[cfg(test)] mod tests { … }`
+    unit tests      of Rust: `#[cfg(test)] mod tests { … }`, and what only builds for tests or debugging have
     test doubles    classes that are named so: `QueueForTests`, `MockClock`, `FakeStore`
     debug builds    of C#: `#if DEBUG … #endif`
 
@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
 _MARKS = re.compile(
-    rb"#\[\s*(?:cfg\s*\(\s*(?:test|(?:all|any)\s*\(\s*test\b)|(?:\w+::)*(?:test|rstest|bench)\b)"
+    rb"#\[\s*(?:cfg\s*\(\s*(?:test|(?:all|any)\s*\(\s*test\b|debug_assertions\b"
+    rb'|feature\s*=\s*"[\w-]*(?:test|mock|dev)[\w-]*")|(?:\w+::)*(?:test|rstest|bench)\b)'
 )
 _DOUBLE_WORDS = (b"ForTest", b" Mock", b" Fake")
 """One of them is in each text that `_DOUBLES` matches; they are found faster."""

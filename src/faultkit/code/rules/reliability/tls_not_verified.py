@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.test_builds import is_for_tests
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CHOSEN = re.compile(
@@ -37,8 +36,6 @@ def _is_chosen(hit: Hit, facts: Facts) -> bool:
     """Return whether a setting decides, the name of a function or variable states it, or only test builds
     have it."""
     if facts.language == "go" and _is_verified_otherwise(hit, facts):
-        return True
-    if is_for_tests(hit, facts):
         return True
     around = (facts.function_at(hit.span), *facts.functions_around(hit))
     if any(scope is not None and _MEANT.search(f"{scope.owner} {scope.short_name}") for scope in around):

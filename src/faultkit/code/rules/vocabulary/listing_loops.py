@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen, runs_once
@@ -52,12 +53,6 @@ _EMBEDDED = (
 )
 """Databases inside the process: a query makes no round trip."""
 
-_OF_COMMANDS = (
-    "click", "argparse", "typer", "fire", "commander", "yargs", "@oclif/core", "github.com/spf13/cobra",
-    "github.com/urfave/cli", "clap", "picocli", "System.CommandLine",
-)  # fmt: skip
-"""Libraries of programs that run a command for one user and end."""
-
 
 def is_waited_for(loop: Loop, facts: Facts) -> bool:
     """Return whether a request, a message or a caller waits for the reads of all rounds of a loop."""
@@ -67,7 +62,7 @@ def is_waited_for(loop: Loop, facts: Facts) -> bool:
     if frequency in ("request", "message"):
         return True
     scope = facts.named_function_of(loop)
-    if frequency is not None or scope is None or runs_once(scope) or facts.imports_any(*_OF_COMMANDS):
+    if frequency is not None or scope is None or runs_once(scope) or is_command_line(facts):
         return False
     return _builds_answer(loop, facts) and _returns(scope, facts)
 
