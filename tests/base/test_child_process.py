@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.base.child_process import ChildEnded, ChildProcess
+from faultkit.base.child_process import ChildEnded, ChildProcess, usable_processors
 from faultkit.base.errors import InputError, RunError, TargetError
 
 COUNTER = "tests.served:Counter"
@@ -321,3 +321,7 @@ def test_a_module_in_the_current_folder_does_not_stand_in_for_another(
     monkeypatch.chdir(tmp_path)
     with ChildProcess(COUNTER) as child:
         assert child.call("add", 1) == 1
+
+
+def test_processors_are_those_that_this_process_may_use() -> None:
+    assert 1 <= usable_processors() <= (os.cpu_count() or 1)

@@ -38,6 +38,13 @@ from faultkit.base.forked_process import ForkedProcess, can_fork
 from faultkit.base.signals import ignore_signals, reset_signal
 
 _CALL, _STOP, _ANSWER, _FAILURE, _MESSAGE = range(5)
+
+
+def usable_processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 _HEADER = struct.Struct("!BQQ")
 """Kind of message, number of the call, and number of bytes that follow."""
 _FACTORY_CALL = 0

@@ -391,8 +391,9 @@ def _reviewed(
         yield from (review_file(each, rules) for each in wanted)
         return
     # Imported here: a single file needs none of this.
+    from faultkit.base.child_process import usable_processors
     from faultkit.code.review.cache import open_cache
-    from faultkit.code.review.review_many import review_many, usable_processors
+    from faultkit.code.review.review_many import review_many
 
     with nullcontext() if no_cache else open_cache(rules) as cache:
         found = review_many(wanted, rules, jobs=jobs or usable_processors(), cache=cache)

@@ -13,7 +13,7 @@ from faultkit.code.review import review_many as module
 from faultkit.code.review.cache import open_cache
 from faultkit.code.review.engine import ALL_RULES, DEFAULT_RULES
 from faultkit.code.review.review_files import FileToReview, ReviewedFile, find_files, review_all
-from faultkit.code.review.review_many import review_many, usable_processors
+from faultkit.code.review.review_many import review_many
 from faultkit.code.rules.rule import Rule
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
@@ -178,7 +178,3 @@ def test_rows_that_were_not_used_for_a_month_are_deleted(project: Path, env: dic
         assert count > 130
         assert connection.execute("SELECT count(*) FROM reviews").fetchone() == (1,)
     connection.close()
-
-
-def test_processors_are_those_that_this_process_may_use() -> None:
-    assert usable_processors() >= 1

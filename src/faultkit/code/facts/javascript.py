@@ -166,7 +166,12 @@ def _decorators(node: Node) -> Iterator[Node]:
             yield each.named_children[0]
 
 
+_LONGEST_TYPE = 400
+
+
 def _type_name(node: Node) -> str:
+    if node.end_byte - node.start_byte > _LONGEST_TYPE:
+        return ""  # A union or an object of many parts, which has no name.
     text = text_of(node).lstrip(": ")
     real = [each.strip() for each in text.split("|") if each.strip() not in ("null", "undefined")]
     name = real[0].partition("<")[0] if len(real) == 1 else ""

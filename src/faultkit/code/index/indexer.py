@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
-from faultkit.base.child_process import ChildProcess, Parent
+from faultkit.base.child_process import ChildProcess, Parent, usable_processors
 from faultkit.base.errors import InputError
 from faultkit.code.index.chunks import Chunk, chunk_file
 from faultkit.code.index.embeddings import FORMS, Embedder, SparseVector, document_vector
@@ -380,7 +380,7 @@ def prepare_all(
     """Yield batches in their order, a few ahead of the consumer."""
     if workers is None:
         is_large = sum(map(len, batches)) >= LARGE_JOB
-        workers = min(MOST_CHILDREN, _cores()) if is_large else 0
+        workers = min(MOST_CHILDREN, usable_processors()) if is_large else 0
     if workers < 2:
         yield from ([prepare(task) for task in batch] for batch in batches)
         return
@@ -409,7 +409,3 @@ class Preparer:
 
     def prepare(self, tasks: Sequence[FileTask]) -> list[PreparedFile]:
         return [prepare(task) for task in tasks if not self._stopped.is_set()]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,11 +30,6 @@ _AHEAD = 4
 
 Reviewer: TypeAlias = Callable[[list[FileToReview]], Future[list[str]]]
 """Reviews files; the result is a text for each, as `stored_review` makes it."""
-
-
-def usable_processors() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def review_many(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from faultkit.code.facts import Access, Call, Facts, Step
 from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
@@ -44,7 +45,9 @@ def _local(facts: Facts) -> Iterator[Hit]:
     """Yield local times that decide until when something holds, or that are stored (C#, Java, Kotlin)."""
     if facts.language == "csharp":
         read: list[Access | Call] = [
-            each for each in facts.accesses if each.name in ("DateTime.Now", "System.DateTime.Now")
+            each
+            for each in facts.accesses.where(partial(facts.syntax.source.endswith, b".Now"))
+            if each.name in ("DateTime.Now", "System.DateTime.Now")
         ]
         read += [each for each in facts.calls if _LATER.fullmatch(each.written)]
         for each in read:
@@ -89,17 +92,22 @@ def _matters(call: Call, facts: Facts) -> bool:
     used = {each.method for each in facts.calls_on(call)}
     if used and used <= {"strftime", "year", "date", "format", "timestamp", "toString"}:
         return False
-    reads = {each.name.rpartition(".")[2] for each in facts.accesses_on(call)}
-    if reads and reads <= {"year", "month", "day", "hour", "minute", "second", "microsecond"}:
+    if "isoformat" not in used and not _is_calculated_with(call, facts):
         return False
-    sums = any(
+    reads = {each.name.rpartition(".")[2] for each in facts.accesses_on(call)}
+    return not reads or not reads <= {"year", "month", "day", "hour", "minute", "second", "microsecond"}
+
+
+def _is_calculated_with(call: Call, facts: Facts) -> bool:
+    return any(
         step.word in ("+", "-", "<", ">", "<=", ">=")
-        and (step.span.start <= call.span.start < step.span.end
-             or any(side.text in call.assigned for side in step.sides))
+        and (
+            step.span.start <= call.span.start < step.span.end
+            or any(side.text in call.assigned for side in step.sides)
+        )
         and not _is_duration(step, facts)
         for step in facts.steps_of("binary")
-    )  # fmt: skip
-    return sums or "isoformat" in used
+    )
 
 
 _IN_SECONDS = re.compile(rb"\s*\)\.(?:total_)?seconds\b")
