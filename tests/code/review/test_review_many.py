@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from faultkit.base.errors import RunError
 from faultkit.base.user_folders import cache_folder
+from faultkit.code.facts import Facts
 from faultkit.code.review import review_many as module
 from faultkit.code.review.cache import open_cache
-from faultkit.code.review.engine import ALL_RULES, DEFAULT_RULES
+from faultkit.code.review.engine import ALL_RULES, DEFAULT_RULES, findings_of
 from faultkit.code.review.review_files import FileToReview, ReviewedFile, find_files, review_all
 from faultkit.code.review.review_many import review_many
-from faultkit.code.rules.rule import Rule
+from faultkit.code.rules.rule import Hit, Rule
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
 SUPPRESSED = "import requests\nrequests.get('u')  # fault: ignore[FK-R001] it is local\n"
@@ -178,3 +181,29 @@ def test_rows_that_were_not_used_for_a_month_are_deleted(project: Path, env: dic
         assert count > 130
         assert connection.execute("SELECT count(*) FROM reviews").fetchone() == (1,)
     connection.close()
+
+
+def test_a_rule_that_fails_in_a_file_does_not_end_the_review(project: Path) -> None:
+    def check(facts: Facts) -> Iterator[Hit]:
+        if "load_7(" in facts.whole_text:
+            raise IndexError("tuple index out of range")
+        return iter(())
+
+    failing = replace(DEFAULT_RULES[0], id="FK-X001", check=check, words=())
+    found = {Path(each.path).name: each for each in review_all(files(project), (failing, *DEFAULT_RULES))}
+
+    assert found["m007.py"].skipped == (
+        "FK-X001 failed (IndexError: tuple index out of range); --ignore FK-X001 reviews it without this rule"
+    )
+    assert not found["m008.py"].skipped
+    assert found["m008.py"].findings
+
+
+def test_a_rule_that_fails_in_the_only_file_is_an_error_of_one_line() -> None:
+    def check(facts: Facts) -> Iterator[Hit]:
+        raise ValueError
+
+    with pytest.raises(RunError, match=r"^app.py: FK-X001 failed \(ValueError\); --ignore FK-X001 reviews"):
+        findings_of(
+            BAD, "python", file="app.py", rules=(replace(DEFAULT_RULES[0], id="FK-X001", check=check),)
+        )

@@ -255,6 +255,14 @@ def test_facts_are_in_the_order_of_the_text(language: str, text: str) -> None:
         assert starts == sorted(starts)
 
 
+def test_a_loop_that_only_counts_assigns_nothing() -> None:
+    found = facts(
+        "go",
+        "func f(n int, ticks chan int) { for range n { g() }\nfor range ticks { h() }\nfor i := range n { k(i) } }",
+    )
+    assert [each.targets for each in found.assignments] == [("i",)]
+
+
 def test_a_continued_line_is_no_argument() -> None:
     (call,) = facts("python", "f(1, \\\n  2)").calls
     assert [(each.value.text, each.place) for each in call.arguments] == [("1", 0), ("2", 1)]

@@ -79,7 +79,8 @@ def _field(node: Node, around: Node) -> Iterator[Binding]:
 
 
 def _range(node: Node, around: Node) -> Iterator[Binding]:
-    yield Binding(_listed(node.child_by_field_name("left")), None, None, ":=")
+    if targets := _listed(node.child_by_field_name("left")):  # `for range n` has none.
+        yield Binding(targets, None, None, ":=")
 
 
 def _for(node: Node) -> LoopParts | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from faultkit.base.errors import InputError
+from faultkit.base.errors import InputError, RunError
 from faultkit.code.facts import NO_PROJECT, Facts, Project, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
@@ -26,6 +26,15 @@ DEFAULT_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.by_defaul
 """The rules that run unless others are selected."""
 ALL_RULES: tuple[Rule, ...] = (*RULES, *SUPPRESSION_RULES)
 """All rules, and those about comments that suppress findings."""
+
+
+class RuleError(RunError):
+    """A rule failed in a text, by a mistake of the rule. The other rules can review it."""
+
+    def __init__(self, rule: Rule, file: str, error: Exception) -> None:
+        cause = type(error).__name__ + (f": {error}" if str(error) else "")
+        self.problem = f"{rule.id} failed ({cause}); --ignore {rule.id} reviews it without this rule"
+        super().__init__(f"{file}: {self.problem}" if file else self.problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +119,17 @@ def _reviewed(
     known = rule_words(tuple(rules), facts.language)
     for rule in known.candidates(fragment.syntax.source, fragment.syntax.words):
         seen: set[Span] = set()
-        for hit in rule.check(facts):
+        for hit in _hits(rule, facts, file):
             if hit.span not in seen and not tests.hold(hit.span):
                 seen.add(hit.span)
                 yield _finding(rule, hit, facts, file, fragment), coverage.suppression_of(rule, hit.span)
+
+
+def _hits(rule: Rule, facts: Facts, file: str) -> Iterator[Hit]:
+    try:
+        yield from rule.check(facts)
+    except Exception as error:
+        raise RuleError(rule, file, error) from error
 
 
 def _finding(rule: Rule, hit: Hit, facts: Facts, file: str, fragment: Fragment) -> Finding:

@@ -25,7 +25,7 @@ from faultkit.code.review.context import (
     treatment_of,
 )
 from faultkit.code.review.context_rules import rules_in
-from faultkit.code.review.engine import DEFAULT_RULES, review_text
+from faultkit.code.review.engine import DEFAULT_RULES, RuleError, review_text
 from faultkit.code.review.file_head import HEAD_BYTES, FileHead
 from faultkit.code.review.manifests import Manifests
 from faultkit.code.review.path_patterns import PathPatterns
@@ -330,11 +330,12 @@ def _has_code(syntax: Syntax) -> bool:
 def review_all(
     wanted: Iterable[FileToReview], rules: Iterable[Rule] = DEFAULT_RULES
 ) -> Iterator[ReviewedFile]:
-    """Review files one after the other; unreadable ones are skipped with a reason."""
+    """Review files one after the other; those that cannot be read, or in which a rule fails, are skipped with
+    a reason."""
     listed = tuple(rules)
     for each in wanted:
         try:
             yield review_file(each, listed)
-        except InputError as error:
+        except (InputError, RuleError) as error:
             language = "" if each.language is None else each.language.name
             yield replace(_begun(each, language), skipped=error.problem)
