@@ -18,19 +18,17 @@ from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.review.file_head import FileHead, leading_comment
+from faultkit.code.review.browser_code import is_browser, is_web_assembly
+from faultkit.code.review.file_head import FileHead
+from faultkit.code.review.helps_tests import imports_tests, is_double, is_test_project
 from faultkit.code.review.programs import is_app, is_cli, is_command, is_managed, is_script
 from faultkit.code.review.vendored_copies import is_copy
+from faultkit.code.review.written_by_tools import is_built, is_generated
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON
 
 Treatment: TypeAlias = Literal["skipped", "left out", "narrowed"]
 
 PRODUCTION = "production"
-_BUILT_BYTES = 400_000
-_BUILT_LINE = 250
-"""Characters of a line, on average, in what a builder wrote."""
-_LONG_LINE = 500
-"""Characters of a line that people do not write; the first lines of a licence are shorter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,158 +76,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 # --- what the head of a file says ---------------------------------------------------------------
 
-_DO_NOT_EDIT = re.compile(
-    r"\bgenerated\b.{0,200}?\bdo\s+not\s+(?:edit|modify|change|touch)\b"
-    r"|\bdo\s+not\s+(?:edit|modify|change)\b.{0,200}?\bgenerated\b"
-    r"|(?<![\w.`])@generated\b|<auto-?generated",
-    re.IGNORECASE | re.DOTALL,
-)
-_GENERATED = re.compile(
-    r"^[^\w\n]*(?:note:? |warning:? )?(?:this (?:file|code|class|module|source)(?: is| was| has been)? )?"
-    r"(?:auto-? ?|automatically |machine[- ])?generated (?:by|from|with|using|file|code)\b(?! django)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A line of a comment that begins so. Not of a docstring: that may be about something generated."""
-_BUNDLE_MARKS = (
-    "webpackBootstrap",
-    "webpackUniversalModuleDefinition",
-    "__webpack_require__",
-    "/******/",
-    "parcelRequire",
-    'Object.defineProperty(exports, "__esModule"',
-    "Object.defineProperty(exports, '__esModule'",
-    *(
-        f"var __{name} = "
-        for name in ("create", "defProp", "commonJS", "toESM", "awaiter", "importDefault", "extends")
-    ),
-)
 _MIGRATION = re.compile(
     r"^Revision ID:|^down_revision\b|\bmigrations\.Migration\b|\bimplements MigrationInterface\b"
     r"|\bextends BaseJavaMigration\b",
     re.MULTILINE,
 )
-_IMPORTED = re.compile(r"""\b(?:from|import|require)\s{0,9}\(?\s{0,9}['"]([^'"\n]{1,100})['"]""")
-_UI_MODULES = frozenset(
-    {
-        "backbone", "jquery", "lit", "mobx", "mobx-react", "mobx-react-lite", "next/image", "next/link",
-        "next/navigation", "next/router", "pinia", "preact", "react", "react-dom", "react-router",
-        "react-router-dom", "redux", "socket.io-client", "solid-js", "styled-components", "svelte", "swr",
-        "vue", "vue-router", "vuex", "zustand",
-    }
-)  # fmt: skip
-_UI_SCOPES = (
-    "@angular/",
-    "@ember",
-    "ember",
-    "@glimmer/",
-    "@reduxjs/",
-    "@tanstack/react",
-    "@mui/",
-    "@radix-ui/",
-    "prosemirror-",
-    "$lib/",
-    "$app/",
-    "@vueuse/",
-    "react-dom/",
-)
-_SERVER_MODULES = frozenset(
-    {
-        "@prisma/client", "amqplib", "aws-sdk", "child_process", "cluster", "dgram", "express", "fastify",
-        "fs", "fs/promises", "hono", "http", "http2", "https", "ioredis", "kafkajs", "knex", "koa", "mongodb",
-        "mongoose", "mysql", "mysql2", "mysql2/promise", "net", "next/headers", "next/server", "os", "path",
-        "pg", "redis", "sequelize", "socket.io", "tls", "typeorm", "worker_threads", "ws",
-    }
-)  # fmt: skip
-_UI_PACKAGES = (
-    "react-dom", "react-native", "vue", "svelte", "@angular/core", "preact", "solid-js", "ember-source",
-    "lit", "nuxt",
-)  # fmt: skip
-_SERVER_PACKAGES = (
-    "@apollo/server", "@hapi/hapi", "@nestjs/core", "@prisma/client", "@remix-run/node", "@sveltejs/kit",
-    "@trpc/server", "apollo-server", "astro", "drizzle-orm", "electron", "express", "fastify", "graphql-yoga",
-    "hono", "ioredis", "knex", "koa", "mongodb", "mongoose", "mysql2", "next", "pg", "redis", "sequelize",
-    "socket.io", "typeorm", "ws",
-)  # fmt: skip
-_SERVER_SCOPES = ("node:", "@aws-sdk/", "@hapi/", "@koa/", "@nestjs/")
-_DOM = re.compile(
-    r"""(?<![\w.$'"])(?:
-          document\.(?:querySelector|getElement|createElement|addEventListener|body|head|cookie|documentElement
-            |location)
-        | window\.(?:location|addEventListener|document|localStorage|sessionStorage|history|navigator|open\(
-            |alert\(|matchMedia|__\w+|\$|jQuery)
-        | (?:localStorage|sessionStorage)\.
-        | new\ (?:XMLHttpRequest|FileReader)\b
-        | self\.(?:addEventListener|skipWaiting|clients)\b
-        | (?:\$|jQuery)\(\s*(?:document|function|['"][.#])
-        )""",
-    re.VERBOSE,
-)
-_DOM_WORDS = (
-    "document.",
-    "window.",
-    "localStorage.",
-    "sessionStorage.",
-    "XMLHttpRequest",
-    "FileReader",
-    "self.",
-    "$(",
-    "jQuery(",
-)
-"""One of them is in each text that `_DOM` matches; they are found faster."""
-_PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
-_BROWSER_FOLDER = re.compile(
-    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui|web/src)/"
-)
-_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|(?:ui|web)/src)/")
-"""Folders in which `api` is what a page asks, and no server."""
 _DOCS_FOLDER = re.compile(
     r"(?:(?!(?:src|internal|pkg|lib|app)/)[^/]+/)*?(?:docs?|documentation|apidocs?|\.vitepress|\.?storybook)/"
 )
 """Not below folders of source code: `internal/docs` is code about docs."""
-_DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\.\w+$")
-_FOR_TESTS = re.compile(
-    r"\b(?:for|in|within|during|used (?:by|in)) (?:\w+ ){0,3}test(?:s|ing)?\b", re.IGNORECASE
-)
-_JS_TEST_IMPORTS = re.compile(
-    r"""^(?:import\b.*\bfrom|const .*= require\()\s*['"](?:vitest|@jest/globals|supertest|sinon|chai)['"]""",
-    re.MULTILINE,
-)
-_TEST_IMPORTS = {
-    "go": re.compile(
-        r"^\s*(?:import\s+)?(?:\w+\s+)?\"(?:testing|github\.com/stretchr/testify/\w+)\"$", re.MULTILINE
-    ),
-    "java": re.compile(r"^import (?:static )?org\.(?:junit|testng|mockito|assertj)\.", re.MULTILINE),
-    "kotlin": re.compile(r"^import (?:org\.junit|kotlin\.test|io\.mockk|io\.kotest)\.", re.MULTILINE),
-    "csharp": re.compile(
-        r"^using (?:Xunit|NUnit\.Framework|Moq|NSubstitute|FluentAssertions|AutoFixture)\b", re.MULTILINE
-    ),
-    "python": re.compile(r"^(?:import pytest\b|from pytest import)", re.MULTILINE),
-    "javascript": _JS_TEST_IMPORTS,
-    "typescript": _JS_TEST_IMPORTS,
-}
-_SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
-
-
-def _says_generated(head: FileHead) -> bool:
-    if "generated" not in head.text.lower():
-        return False
-    lines = list(leading_comment(head.text))
-    if _DO_NOT_EDIT.search("\n".join(text for _, text in lines)):
-        return True
-    return _GENERATED.search("\n".join(text for quoted, text in lines if not quoted)) is not None
-
-
-def _says_built(head: FileHead) -> bool:
-    # Builds write JavaScript. TypeScript that looks like a bundle is about bundles.
-    if head.language == "javascript" and (
-        head.size > _BUILT_BYTES or any(mark in head.text for mark in _BUNDLE_MARKS)
-    ):
-        return True
-    lines = head.text.splitlines()
-    if head.language == "javascript" and len(head.text) > 4000 and len(head.text) > _BUILT_LINE * len(lines):
-        return True
-    # The last line is cut off by the end of the head, and may be a long text in a file of its own.
-    return sum(len(line) > _LONG_LINE for line in lines) * 4 > len(lines) and len(head.text) > 1000
 
 
 def _says_migration(head: FileHead) -> bool:
@@ -240,51 +95,8 @@ def _says_migration(head: FileHead) -> bool:
     return may_be and _MIGRATION.search(head.text) is not None
 
 
-def _says_browser(head: FileHead) -> bool:
-    modules = frozenset(_IMPORTED.findall(head.text))
-    if modules & _SERVER_MODULES or any(each.startswith(_SERVER_SCOPES) for each in modules):
-        return False
-    if ("process." in head.text or "use server" in head.text) and _PROCESS.search(head.text):
-        return False
-    of_page = (
-        modules & _UI_MODULES
-        or any(each.startswith(_UI_SCOPES) for each in modules)
-        or (head.project.has_any(*_UI_PACKAGES) and not head.project.has_any(*_SERVER_PACKAGES))
-    )
-    if ".server." in head.path or "+server." in head.path or "$lib/server" in head.text:
-        return False
-    if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
-        return False
-    if of_page or _FRONTEND.search(head.path) or _BROWSER_FOLDER.search(head.path):
-        return True
-    if head.path.endswith((".tsx", ".jsx")):
-        return True
-    return any(word in head.text for word in _DOM_WORDS) and _DOM.search(head.text) is not None
-
-
 def _says_docs(head: FileHead) -> bool:
     return _DOCS_FOLDER.match(head.path) is not None
-
-
-def _says_test(head: FileHead) -> bool:
-    """Return whether a file imports what only tests use: it helps to test, whatever its name."""
-    imported = _TEST_IMPORTS.get(head.language)
-    return imported is not None and imported.search(head.text) is not None
-
-
-def _is_test_project(head: FileHead) -> bool:
-    return head.project.has_any("Microsoft.NET.Test.Sdk", "xunit", "NUnit", "MSTest.TestFramework", "TUnit")
-
-
-def _says_web_assembly(head: FileHead) -> bool:
-    """Return whether a file of .NET runs in a browser."""
-    web = ("Microsoft.NET.Sdk.BlazorWebAssembly", "Microsoft.AspNetCore.Components.WebAssembly")
-    return "WebAssemblyHostBuilder" in head.text or head.project.has_any(*web)
-
-
-def _says_double(head: FileHead) -> bool:
-    """Return whether a file named after a test double says that it is for tests."""
-    return _DOUBLE.search(head.path) is not None and _FOR_TESTS.search(head.text) is not None
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -299,7 +111,7 @@ CONTEXTS: tuple[Context, ...] = (
         names=rf".+_pb2(?:_grpc)?\.pyi?|.+\.pb(?:\.gw)?\.go|.+\.gen\.go|.+[._]generated\.\w+"
         rf"|zz_generated.+|bindata\.go|.+_pb\.(?:d\.)?{_JS}|.+_grpc_pb\.{_JS}|.+\.gen\.{_JS}|.+\.g\.cs"
         r"|.+\.[Dd]esigner\.cs|parser\.out\.py|.+\.pb\.\w+",
-        says=_says_generated,
+        says=is_generated,
     ),
     Context(
         "vendored",
@@ -319,7 +131,7 @@ CONTEXTS: tuple[Context, ...] = (
         folders=r"dist|bundles?|\.next|_next|\.nuxt|_nuxt|\.output|umd",
         names=rf".+\.min\.{_JS}|.+[.-]bundle\.{_JS}|.+\.chunk\.{_JS}|.+\.umd\.{_JS}",
         languages=JAVASCRIPT,
-        says=_says_built,
+        says=is_built,
     ),
     Context(
         "tests",
@@ -334,7 +146,7 @@ CONTEXTS: tuple[Context, ...] = (
         r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it|[sS]etup)s?\.\w+"
         rf"|(?:vitest|jest|karma|cypress|playwright|wdio)[.-].+\.{_JS}|(?:.+\.)?global[-.]?(?:[sS]etup|[tT]eardown)\.{_JS}"
         r"|.+(?:ForTests?|ForTesting|Test(?:Util|Helper|Fixture|Harness)s?)\.(?:java|kt|cs)|.+_for_test(?:s|ing)?\.\w+",
-        says=_says_test,
+        says=imports_tests,
     ),
     Context("tests", "tests", "left out", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
     Context("tests", "tests", "left out", folders="t", languages=PYTHON),
@@ -354,7 +166,7 @@ CONTEXTS: tuple[Context, ...] = (
         folders=r"(?!.*(?:la|con|at|fas|grea|pro)tests?$).*tests?"
         r"|(?:.+\.)?test(?:client|console|app|host|harness|server|common|infrastructure|kit|project|runner|bed)s?",
         languages=CSHARP,
-        says=_is_test_project,
+        says=is_test_project,
     ),
     # Go has a package of helpers beside the one that it helps to test: httptest.
     Context(
@@ -374,7 +186,7 @@ CONTEXTS: tuple[Context, ...] = (
         "left out",
         folders=r"fixtures?|__fixtures__|(?:.+[-_.])?[a-z]*test[-_]?data[a-z]*|mocks|__mocks__|__snapshots__|snapshots",
         names=rf"mock_.+\.go|.+_mock\.go|(?:Mock|Fake)[A-Z]\w*\.(?:java|kt|cs)|.+(?:Mock|Fake)\.(?:java|kt|cs)|.+\.mock\.{_JS}|.+\.(?:stories|story|fixture)\.{_JS}",
-        says=_says_double,
+        says=is_double,
     ),
     Context(
         "benchmarks",
@@ -421,8 +233,8 @@ CONTEXTS: tuple[Context, ...] = (
         says=is_script,
     ),
     Context("scripts", "scripts", "left out", languages=(*JAVASCRIPT, *PYTHON), says=is_command),
-    Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=_says_browser),
-    Context("browser", "browser code", "narrowed", languages=CSHARP, says=_says_web_assembly),
+    Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=is_browser),
+    Context("browser", "browser code", "narrowed", languages=CSHARP, says=is_web_assembly),
     Context("commands", "a management command", "narrowed", languages=PYTHON, says=is_managed),
     Context(
         "scripts",

@@ -1,0 +1,112 @@
+"""Which files run in browsers: those of pages, and .NET as WebAssembly. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.review.file_head import FileHead
+
+_IMPORTED = re.compile(r"""\b(?:from|import|require)\s{0,9}\(?\s{0,9}['"]([^'"\n]{1,100})['"]""")
+_UI_MODULES = frozenset(
+    {
+        "backbone", "jquery", "lit", "mobx", "mobx-react", "mobx-react-lite", "next/image", "next/link",
+        "next/navigation", "next/router", "pinia", "preact", "react", "react-dom", "react-router",
+        "react-router-dom", "redux", "socket.io-client", "solid-js", "styled-components", "svelte", "swr",
+        "vue", "vue-router", "vuex", "zustand",
+    }
+)  # fmt: skip
+_UI_SCOPES = (
+    "@angular/",
+    "@ember",
+    "ember",
+    "@glimmer/",
+    "@reduxjs/",
+    "@tanstack/react",
+    "@mui/",
+    "@radix-ui/",
+    "prosemirror-",
+    "$lib/",
+    "$app/",
+    "@vueuse/",
+    "react-dom/",
+)
+_SERVER_MODULES = frozenset(
+    {
+        "@prisma/client", "amqplib", "aws-sdk", "child_process", "cluster", "dgram", "express", "fastify",
+        "fs", "fs/promises", "hono", "http", "http2", "https", "ioredis", "kafkajs", "knex", "koa", "mongodb",
+        "mongoose", "mysql", "mysql2", "mysql2/promise", "net", "next/headers", "next/server", "os", "path",
+        "pg", "redis", "sequelize", "socket.io", "tls", "typeorm", "worker_threads", "ws",
+    }
+)  # fmt: skip
+_UI_PACKAGES = (
+    "react-dom", "react-native", "vue", "svelte", "@angular/core", "preact", "solid-js", "ember-source",
+    "lit", "nuxt",
+)  # fmt: skip
+_SERVER_PACKAGES = (
+    "@apollo/server", "@hapi/hapi", "@nestjs/core", "@prisma/client", "@remix-run/node", "@sveltejs/kit",
+    "@trpc/server", "apollo-server", "astro", "drizzle-orm", "electron", "express", "fastify", "graphql-yoga",
+    "hono", "ioredis", "knex", "koa", "mongodb", "mongoose", "mysql2", "next", "pg", "redis", "sequelize",
+    "socket.io", "typeorm", "ws",
+)  # fmt: skip
+_SERVER_SCOPES = ("node:", "@aws-sdk/", "@hapi/", "@koa/", "@nestjs/")
+_DOM = re.compile(
+    r"""(?<![\w.$'"])(?:
+          document\.(?:querySelector|getElement|createElement|addEventListener|body|head|cookie|documentElement
+            |location)
+        | window\.(?:location|addEventListener|document|localStorage|sessionStorage|history|navigator|open\(
+            |alert\(|matchMedia|__\w+|\$|jQuery)
+        | (?:localStorage|sessionStorage)\.
+        | new\ (?:XMLHttpRequest|FileReader)\b
+        | self\.(?:addEventListener|skipWaiting|clients)\b
+        | (?:\$|jQuery)\(\s*(?:document|function|['"][.#])
+        )""",
+    re.VERBOSE,
+)
+_DOM_WORDS = (
+    "document.",
+    "window.",
+    "localStorage.",
+    "sessionStorage.",
+    "XMLHttpRequest",
+    "FileReader",
+    "self.",
+    "$(",
+    "jQuery(",
+)
+"""One of them is in each text that `_DOM` matches; they are found faster."""
+_PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
+_BROWSER_FOLDER = re.compile(
+    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui|web/src)/"
+)
+_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|(?:ui|web)/src)/")
+"""Folders in which `api` is what a page asks, and no server."""
+
+_SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
+
+
+def is_browser(head: FileHead) -> bool:
+    modules = frozenset(_IMPORTED.findall(head.text))
+    if modules & _SERVER_MODULES or any(each.startswith(_SERVER_SCOPES) for each in modules):
+        return False
+    if ("process." in head.text or "use server" in head.text) and _PROCESS.search(head.text):
+        return False
+    of_page = (
+        modules & _UI_MODULES
+        or any(each.startswith(_UI_SCOPES) for each in modules)
+        or (head.project.has_any(*_UI_PACKAGES) and not head.project.has_any(*_SERVER_PACKAGES))
+    )
+    if ".server." in head.path or "+server." in head.path or "$lib/server" in head.text:
+        return False
+    if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
+        return False
+    if of_page or _FRONTEND.search(head.path) or _BROWSER_FOLDER.search(head.path):
+        return True
+    if head.path.endswith((".tsx", ".jsx")):
+        return True
+    return any(word in head.text for word in _DOM_WORDS) and _DOM.search(head.text) is not None
+
+
+def is_web_assembly(head: FileHead) -> bool:
+    """Return whether a file of .NET runs in a browser."""
+    web = ("Microsoft.NET.Sdk.BlazorWebAssembly", "Microsoft.AspNetCore.Components.WebAssembly")
+    return "WebAssemblyHostBuilder" in head.text or head.project.has_any(*web)
