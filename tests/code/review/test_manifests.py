@@ -76,7 +76,7 @@ def test_the_nearest_manifest_that_says_something_counts(tmp_path: Path) -> None
     outer = above(tmp_path, "apps/web/src")
     assert (outer.dependencies, outer.language_version) == ({"vite": (7, 0)}, (20,))
     assert above(tmp_path / "apps/web") is NO_PROJECT
-    assert above(tmp_path, "apps/api", "rust") is NO_PROJECT
+    assert above(tmp_path, "apps/api", "python") is NO_PROJECT
 
 
 def test_other_languages_have_their_own(tmp_path: Path) -> None:
@@ -90,6 +90,77 @@ def test_other_languages_have_their_own(tmp_path: Path) -> None:
         "github.com/c/d/v2": (2, 0),
     }
     assert dotnet.dependencies == {"xunit": (2, 9), "Polly": (), "Microsoft.NET.Sdk.Web": ()}
+    assert dotnet.kinds == {"tests"}
+
+
+def test_a_crate_says_what_it_is_and_what_its_tests_need(tmp_path: Path) -> None:
+    inner = tmp_path / "crates/shop"
+    (inner / "src").mkdir(parents=True)
+    (tmp_path / "Cargo.toml").write_text('[workspace]\nmembers = ["crates/*"]\n')
+    (inner / "Cargo.toml").write_text(
+        '[package]\nname = "shop"\npublish = false\n[lib]\ncrate-type = ["cdylib"]\n'
+        '[dependencies]\naxum = "0.8"\nmockall = { version = "1", optional = true }\n'
+        '[dev-dependencies]\nshop-test = { path = "../test" }\n[build-dependencies]\n'
+        "shop-gen.workspace = true\n"
+        "[target.'cfg(unix)'.dependencies]\nnix = \"0.30\"\n"
+    )
+    found = above(tmp_path, "crates/shop/src", "rust")
+    assert found.dependencies == {"axum": (0, 8), "nix": (0, 30)}
+    assert found.name == "shop"
+    assert found.kinds == {"cdylib", "unpublished"}
+    assert found.for_tests == {"shop-test"}
+    assert found.for_builds == {"shop-gen"}
+    (inner / "src/main.rs").write_text("fn main() {}\n")
+    assert "exe" in above(tmp_path, "crates/shop/src", "rust").kinds
+    assert above(tmp_path, "crates", "rust") is NO_PROJECT
+
+
+def test_a_crate_that_needs_test_libraries_is_for_tests(tmp_path: Path) -> None:
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "a"\n[dependencies]\nassert_cmd = "2"\n')
+    assert above(tmp_path, "src", "rust").kinds == {"tests"}
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "a"\n[dev-dependencies]\nassert_cmd = "2"\n')
+    assert above(tmp_path, "src", "rust").kinds == set()
+
+
+@pytest.mark.parametrize("file", ["build.gradle", "build.gradle.kts"])
+def test_gradle_says_that_a_module_is_an_app(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_text('plugins {\n    id("com.android.application")\n}\n')
+    assert above(tmp_path, "src/main/kotlin", "kotlin").kinds == {"android"}
+    (tmp_path / file).write_text("plugins {\n    `kotlin-dsl`\n}\n")
+    assert above(tmp_path, "src/main/kotlin", "kotlin").kinds == {"gradle-plugin"}
+
+
+def test_files_that_only_scripts_for_developers_run(tmp_path: Path) -> None:
+    scripts = {
+        "build": "tsc && node ./mv.js",
+        "generate": "NODE_ENV=x npx tsx --tsconfig=a.json src/generate.ts",
+        "check:env": "node scripts/check.mjs",
+        "start": "node index.js",
+        "prebuild": "node index.js",
+        "worker": "node worker.js",
+    }
+    package(tmp_path / "web", name="@shop/web", scripts=scripts)
+    found = above(tmp_path, "web/src")
+    assert found.tool_files == {"web/mv.js", "web/src/generate.ts", "web/scripts/check.mjs"}
+    assert found.name == "@shop/web"
+    assert above(tmp_path / "web").name == ""
+
+
+def test_a_project_of_dotnet_names_the_projects_that_it_needs(tmp_path: Path) -> None:
+    needs = '<ProjectReference Include="..\\Shop.Core\\Shop.Core.csproj" />'
+    for name, inner in (
+        ("Shop", "<OutputType>Exe</OutputType>"),
+        ("Tests", "<IsTestProject>true</IsTestProject>"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.csproj").write_text(f"<Project>{inner}{needs}</Project>")
+    shop, tests = above(tmp_path, "Shop", "csharp"), above(tmp_path, "Tests", "csharp")
+    assert shop.name == "Shop"
+    assert shop.kinds == {"exe"}
+    assert shop.dependencies == {"Shop.Core": ()}
+    assert tests.kinds == {"tests"}
+    assert tests.dependencies == {}
+    assert tests.for_tests == {"Shop.Core"}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +182,10 @@ def test_a_manifest_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_digest_differs_where_the_facts_do() -> None:
-    some = [NO_PROJECT, Project({"a": (1,)}), Project({"a": (2,)}), Project({}, (1,))]
+    some = [
+        *(NO_PROJECT, Project({"a": (1,)}), Project({"a": (2,)}), Project({}, (1,)), Project(name="a")),
+        *(Project(kinds=frozenset("a")), Project(tool_files=frozenset("a"))),
+    ]
     assert len({each.digest for each in some}) == len(some)
     assert [pickle.loads(pickle.dumps(each)).digest for each in some] == [each.digest for each in some]
     assert NO_PROJECT.digest == Project().digest == b""

@@ -24,6 +24,16 @@ class Project:
     development count."""
     language_version: Version = ()
     """The lowest version of Go or of Node."""
+    name: str = ""
+    """What the manifest calls the project; empty for that of a whole repository."""
+    kinds: frozenset[str] = frozenset()
+    """What else it says the project is: `android`, `exe`, `proc-macro`, `tests`, …"""
+    tool_files: frozenset[str] = frozenset()
+    """Files that only scripts for builds, checks and releases run, from the top of the repository."""
+    for_tests: frozenset[str] = frozenset()
+    """Names of dependencies that only its tests have, where the manifest tells them from others."""
+    for_builds: frozenset[str] = frozenset()
+    """Names of dependencies that only its build has, likewise."""
 
     def version_of(self, dependency: str) -> Version | None:
         """Return the lowest version of a dependency, empty if it is not known; None if there is no such
@@ -41,9 +51,16 @@ class Project:
     @cached_property
     def digest(self) -> bytes:
         """Return bytes that differ where the facts do; empty without facts."""
-        if not (self.dependencies or self.language_version):
+        if not (self.dependencies or self.language_version or self.name or self.kinds or self.tool_files):
             return b""
-        facts = (sorted(self.dependencies.items()), self.language_version)
+        # What the tests and the build of a project depend on says something about other projects only.
+        facts = (
+            sorted(self.dependencies.items()),
+            self.language_version,
+            self.name,
+            sorted(self.kinds),
+            sorted(self.tool_files),
+        )
         return blake2b(repr(facts).encode("utf-8", "surrogateescape"), digest_size=12).digest()
 
 

@@ -76,9 +76,9 @@ _DOM_WORDS = (
 """One of them is in each text that `_DOM` matches; they are found faster."""
 _PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
 _BROWSER_FOLDER = re.compile(
-    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|www|browser|webapp|webui|ui|web/src)/"
+    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|webroot|www|browser|webapp|webui|ui|web/src)/"
 )
-_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|(?:ui|web)/src)/")
+_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|webroot|wwwroot|(?:ui|web)/src)/")
 """Folders in which `api` is what a page asks, and no server."""
 
 _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
@@ -110,3 +110,12 @@ def is_web_assembly(head: FileHead) -> bool:
     """Return whether a file of .NET runs in a browser."""
     web = ("Microsoft.NET.Sdk.BlazorWebAssembly", "Microsoft.AspNetCore.Components.WebAssembly")
     return "WebAssemblyHostBuilder" in head.text or head.project.has_any(*web)
+
+
+def is_rust_page(head: FileHead) -> bool:
+    """Return whether a file of Rust belongs to a page, by the libraries of its crate."""
+    has_any = head.project.has_any
+    is_page = has_any("dioxus", "leptos", "sycamore", "yew") or (
+        has_any("web-sys") and "cdylib" in head.project.kinds
+    )
+    return is_page and not has_any("actix-web", "axum", "hyper", "rocket", "tokio", "warp")

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.review.browser_code import is_browser, is_web_assembly
+from faultkit.code.review.browser_code import is_browser, is_rust_page, is_web_assembly
 from faultkit.code.review.file_head import FileHead
-from faultkit.code.review.helps_tests import imports_tests, is_double, is_test_project
-from faultkit.code.review.programs import is_app, is_cli, is_command, is_managed, is_script
+from faultkit.code.review.helps_tests import imports_benchmarks, imports_tests, is_double, is_test_project
+from faultkit.code.review.programs import is_app, is_cli, is_command, is_in_scripts, is_managed, is_script
 from faultkit.code.review.vendored_copies import is_copy
 from faultkit.code.review.written_by_tools import is_built, is_generated
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, PYTHON, RUST
 
 Treatment: TypeAlias = Literal["skipped", "left out", "narrowed"]
 
@@ -41,6 +41,9 @@ class Context:
     treatment: Treatment
     folders: str = ""
     """Names of folders, as alternatives of a regular expression; a file below one belongs here."""
+    modules: str = ""
+    """Names of folders of modules and projects, likewise: `shop-examples` in `shop-examples/src/main`. Inside
+    a module, such a name may be that of a feature."""
     names: str = ""
     """Names of files, likewise."""
     languages: tuple[str, ...] = ()
@@ -49,10 +52,11 @@ class Context:
     """Whether the head of a file says so."""
 
     def fits(self, head: FileHead) -> bool:
-        if self.languages and head.language not in self.languages:
-            return False
+        """Return whether a file of one of the languages belongs here."""
         folder, _, name = head.path.rpartition("/")
         if self.folders and folder and _is_below(self.folders, folder):
+            return True
+        if self.modules and folder and _is_in_module(self.modules, folder, head.language):
             return True
         if self.names and _fits(self.names, name):
             return True
@@ -62,6 +66,21 @@ class Context:
 @lru_cache(maxsize=4096)
 def _is_below(pattern: str, folder: str) -> bool:
     return any(_fits(pattern, each.lower()) for each in folder.split("/"))
+
+
+@lru_cache(maxsize=4096)
+def _is_in_module(pattern: str, folder: str, language: str) -> bool:
+    return any(_fits(pattern, each) for each in _modules_of(folder, language))
+
+
+@lru_cache(maxsize=256)
+def _modules_of(folder: str, language: str) -> list[str]:
+    """Return the names of folders that may be those of modules: the ones above sources, or the first ones."""
+    parts = folder.lower().split("/")
+    if language == "csharp":
+        # Folders of projects are below `src`, and are named after namespaces.
+        return [each for number, each in enumerate(parts) if number < 3 or "." in each]
+    return parts[: parts.index("src")] if "src" in parts else parts[:3]
 
 
 @lru_cache(maxsize=8192)
@@ -81,6 +100,12 @@ _MIGRATION = re.compile(
     r"|\bextends BaseJavaMigration\b",
     re.MULTILINE,
 )
+_UPGRADE = re.compile(r"(?:^|/)(?:migrations/\d{4}_\w+\.py$|upgrades?/v?\d+(?:[._]\d+)+/)")
+_MIGRATIONS = re.compile(r"(?:^|/)(?:\w+[-_])?migrations?/(?:[^/]+/)?[^/]+$")
+_NUMBERED = re.compile(r"\d[^/]*$")
+_IS_MIGRATION = re.compile(
+    r"\b(?:extends|implements) \w*Migration\b|\) ?: \w*Migration\w*\(|\bobject \w+ : \w*Migration\b"
+)
 _DOCS_FOLDER = re.compile(
     r"(?:(?!(?:src|internal|pkg|lib|app)/)[^/]+/)*?(?:docs?|documentation|apidocs?|\.vitepress|\.?storybook)/"
 )
@@ -88,11 +113,20 @@ _DOCS_FOLDER = re.compile(
 
 
 def _says_migration(head: FileHead) -> bool:
-    if re.search(r"(?:^|/)migrations/\d{4}_\w+\.py$", head.path):
+    if _UPGRADE.search(head.path):
         return True
     # Most files have none of these words, which are found faster than the expression.
     may_be = any(word in head.text for word in ("Revision ID:", "down_revision", "Migration"))
     return may_be and _MIGRATION.search(head.text) is not None
+
+
+def _says_jvm_migration(head: FileHead) -> bool:
+    """Return whether a file of Java or Kotlin is one migration, and no code that runs them or moves users."""
+    if _says_migration(head):
+        return True
+    return _MIGRATIONS.search(head.path) is not None and (
+        _NUMBERED.search(head.path) is not None or _IS_MIGRATION.search(head.text) is not None
+    )
 
 
 def _says_docs(head: FileHead) -> bool:
@@ -122,17 +156,19 @@ CONTEXTS: tuple[Context, ...] = (
         names=r"jquery(?:[.-].+)?\.js|[\w.-]+?[.-]v?\d+\.\d+\.\d+(?:[.-]\w+)*\.js",
         # In these, a folder is a part of a package's name.
         languages=tuple(name for name in LANGUAGES if name not in ("java", "kotlin", "scala", "csharp")),
-        says=is_copy,
     ),
+    Context("vendored", "a copy of another project", "skipped", says=is_copy),
     Context(
         "built",
         "the output of a build",
         "skipped",
-        folders=r"dist|bundles?|\.next|_next|\.nuxt|_nuxt|\.output|umd",
-        names=rf".+\.min\.{_JS}|.+[.-]bundle\.{_JS}|.+\.chunk\.{_JS}|.+\.umd\.{_JS}",
+        folders=r"dist|\.next|_next|\.nuxt|_nuxt|\.output|umd",
+        names=r".+\.min\.[cm]?js|.+[.-]bundle\.[cm]?js|.+\.chunk\.[cm]?js|.+\.umd\.[cm]?js",
         languages=JAVASCRIPT,
         says=is_built,
     ),
+    # In TypeScript, code about bundles.
+    Context("built", "the output of a build", "skipped", folders=r"bundles?", languages=("javascript",)),
     Context(
         "tests",
         "tests",
@@ -140,13 +176,23 @@ CONTEXTS: tuple[Context, ...] = (
         folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_]support"
         r"|(?:integration|unit|functional|acceptance|system|smoke|live|component|contract|api|ui|regression"
         r"|conformance|int)[-_]?tests?|testfixtures|androidtest|cypress|playwright"
-        r"|.+\.(?:unit|integration)?tests?|.+[-_]tests?|tests?[-_].+|.+[-_]testing(?:[-_]support)?",
+        r"|.+\.(?:unit|integration)?tests?|.+[-_]testing(?:[-_]support)?|testing[-_]helpers?",
+        modules=r".+[-_]tests?|tests?[-_].+|e2e[-_].+|.+[-_]e2e|.+[-_]test[-_](?:common|data|db|fixtures?|framework|harness"
+        r"|helpers?|infra|kit|lib|server|suites?|support|utils?)",
         names=rf"test_.+\.py|.+_tests?\.\w+|tests?\.\w+|testing\.(?:py|rs|go)|conftest\.py|.+[.-](?:test|spec|e2e|cy)\.{_JS}"
         r"|.+(?:Tests?|TestCase|IT|ITCase|Spec)\.(?:java|kt|cs|scala|swift)|Test[A-Z].*\.(?:java|kt)"
         r"|.+_spec\.rb|[tT]est[-_]?[hH]elper.*\.\w+|[tT]est[-_]?(?:[uU]til|[sS]erver|[sS]upport|[sS]uite|[cC]ase|[kK]it|[sS]etup)s?\.\w+"
         rf"|(?:vitest|jest|karma|cypress|playwright|wdio)[.-].+\.{_JS}|(?:.+\.)?global[-.]?(?:[sS]etup|[tT]eardown)\.{_JS}"
         r"|.+(?:ForTests?|ForTesting|Test(?:Util|Helper|Fixture|Harness)s?)\.(?:java|kt|cs)|.+_for_test(?:s|ing)?\.\w+",
         says=imports_tests,
+    ),
+    # Among sources of JavaScript, features have such names: `test-runner`.
+    Context(
+        "tests",
+        "tests",
+        "left out",
+        folders=r".+[-_]tests?|tests?[-_].+",
+        languages=tuple(name for name in LANGUAGES if name not in JAVASCRIPT),
     ),
     Context("tests", "tests", "left out", folders=r"specs?", languages=(*JAVASCRIPT, "ruby")),
     Context("tests", "tests", "left out", folders="t", languages=PYTHON),
@@ -164,13 +210,19 @@ CONTEXTS: tuple[Context, ...] = (
         "tests",
         "left out",
         folders=r"(?!.*(?:la|con|at|fas|grea|pro)tests?$).*tests?"
-        r"|(?:.+\.)?test(?:client|console|app|host|harness|server|common|infrastructure|kit|project|runner|bed)s?",
+        r"|(?:.+\.)?test(?:client|console|app|host|harness|server|common|infrastructure|kit|project|runner|bed"
+        r"|framework|util|utilitie|helper|support|suite|shared|base)s?|.+\.tests?\..+",
         languages=CSHARP,
-        says=is_test_project,
     ),
+    Context("tests", "tests", "left out", says=is_test_project),
     # Go has a package of helpers beside the one that it helps to test: httptest.
     Context(
-        "tests", "tests", "left out", folders=r"(?!latest|contest|attest)[a-z0-9]+test|suites", languages=GO
+        "tests",
+        "tests",
+        "left out",
+        folders=r"(?!latest|contest|attest)[a-z0-9]+test|test(?!able|ament|data|ed|er|imon)[a-z0-9]+|suites",
+        languages=GO,
+        says=lambda head: head.path.startswith("integration/"),
     ),
     Context("fixtures", "fixtures", "left out", folders=r"[a-z0-9]*mocks?|[a-z0-9]*fakes?", languages=GO),
     Context(
@@ -184,7 +236,8 @@ CONTEXTS: tuple[Context, ...] = (
         "fixtures",
         "fixtures",
         "left out",
-        folders=r"fixtures?|__fixtures__|(?:.+[-_.])?[a-z]*test[-_]?data[a-z]*|mocks|__mocks__|__snapshots__|snapshots",
+        folders=r"fixtures?|__fixtures__|(?:.+[-_.])?[a-z]*test[-_]?data[a-z]*|mocks|__mocks__|__snapshots__",
+        modules=r".+[-_](?:mocks|msw)",
         names=rf"mock_.+\.go|.+_mock\.go|(?:Mock|Fake)[A-Z]\w*\.(?:java|kt|cs)|.+(?:Mock|Fake)\.(?:java|kt|cs)|.+\.mock\.{_JS}|.+\.(?:stories|story|fixture)\.{_JS}",
         says=is_double,
     ),
@@ -194,18 +247,31 @@ CONTEXTS: tuple[Context, ...] = (
         "left out",
         folders=r"bench|benches|benchmarks?|microbench(?:mark)?s?|(?:perf|load|stress|soak)[-_]?tests?|jmh"
         r"|load[-_]?gen(?:erator)?|fuzz(?:ing)?|fuzz[-_]targets?",
+        modules=r".+[-_.](?:micro)?bench(?:mark(?:s|ing)?)?|bench(?:mark)?[-_.].+|gatling|jmeter|k6|locust"
+        r"|(?:.+[-_.])?(?:load|perf|performance|stress)[-_.]?test(?:s|er|ing)?",
         names=rf"bench_.+\.py|.+_bench(?:mark)?\.\w+|.+\.bench(?:mark)?\.{_JS}|.+Benchmark\.(?:java|kt|cs)"
         r"|benchmark\.\w+|(?:.+[-_])?bench(?:mark)?[-_].+\.\w+",
+        says=imports_benchmarks,
     ),
     Context("benchmarks", "benchmarks", "left out", folders=r".+\.(?:micro)?benchmarks?", languages=CSHARP),
     Context(
         "examples",
         "examples",
         "left out",
-        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|cookbook|docs_src|toys",
+        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|docs_src|toys",
+        modules=r".+[-_]examples?(?:[-_].+)?|examples?[-_].+|.+[-_](?:samples?|demo)|(?:demo|samples?)[-_](?:api|apps?|client|data"
+        r"|plugin|project|server|service|web)",
         names=r"(?:examples?|demo)\.\w+",
     ),
-    Context("examples", "examples", "left out", folders=r".*(?:examples?|samples?|demos?)", languages=CSHARP),
+    Context(
+        "examples",
+        "examples",
+        "left out",
+        folders=r".*(?:examples?|samples?|demos?)",
+        modules=r"(?:.+\.)?samples?[a-z]*(?:api|app|client|console|consumer|host|module|plugin|producer|project|server"
+        r"|service|site|web|worker)s?",
+        languages=CSHARP,
+    ),
     Context("docs", "docs", "left out", says=_says_docs),
     Context(
         "migrations",
@@ -219,29 +285,47 @@ CONTEXTS: tuple[Context, ...] = (
         "migrations",
         "left out",
         folders=r"(?:\w+[-_])?migrations?|seeders?",
-        languages=tuple({*JAVASCRIPT, "go", "java", "kotlin", "csharp", "rust", "ruby", "php"}),
-        names=r"V\d[\d_.]*__\w+\.(?:java|kt)",
+        languages=tuple({*JAVASCRIPT, "go", "csharp", "rust", "ruby", "php"}),
         says=_says_migration,
+    ),
+    Context(
+        "migrations",
+        "migrations",
+        "left out",
+        names=r"V\d[\d_.]*__\w+\.(?:java|kt)",
+        languages=(*JAVA, *KOTLIN),
+        says=_says_jvm_migration,
     ),
     Context(
         "scripts",
         "scripts",
         "left out",
-        folders=r"hack|ci|ci[-_]?cd|(?:build|release)[-_]?(?:tools|scripts|builder)|devtools|code[-_]generation|xtask|buildsrc|build-logic|[a-z0-9]+-(?:gen|scripts)",
+        folders=r"hack|ci|ci[-_]?cd|(?:build|release)[-_]?(?:tools|scripts|builder)|devtools|code[-_]generation|xtask"
+        r"|buildsrc|build-logic|(?:deploy|dev|docker|installer|maintenance|npm|package)[-_]scripts",
+        modules=r"[a-z0-9]+-gen|build[-_](?:helpers?|plugins?|settings|support|system|utils?)(?:[-_].+)?|gradle[-_]plugins?"
+        r"|tooling",
         names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|build\.rs|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
-        rf"|.+\.config\.{_JS}|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})",
+        rf"|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})|(?:pre|post)install\.{_JS}",
         says=is_script,
+    ),
+    Context(
+        "scripts",
+        "scripts",
+        "left out",
+        modules=r".+\.(?:analyzers?|sourcegenerators?|codefixes|apphost|aspirehost|buildtasks?)|.+pluginpacker",
+        languages=CSHARP,
     ),
     Context("scripts", "scripts", "left out", languages=(*JAVASCRIPT, *PYTHON), says=is_command),
     Context("browser", "browser code", "narrowed", languages=JAVASCRIPT, says=is_browser),
     Context("browser", "browser code", "narrowed", languages=CSHARP, says=is_web_assembly),
+    Context("browser", "browser code", "narrowed", languages=RUST, says=is_rust_page),
     Context("commands", "a management command", "narrowed", languages=PYTHON, says=is_managed),
     Context(
         "scripts",
         "scripts",
         "left out",
-        folders=r"scripts?",
         languages=tuple(name for name in LANGUAGES if name != "python"),
+        says=is_in_scripts,
     ),
     Context("cli", "a command-line tool", "narrowed", says=is_cli),
     Context("app", "an app with a screen", "narrowed", says=is_app),
@@ -252,14 +336,21 @@ BY_NAME: dict[str, Context] = {each.name: each for each in CONTEXTS}
 
 def context_of(head: FileHead, without: frozenset[str] = frozenset()) -> Context | None:
     """Return the context of a file, apart from some; None for production code."""
-    return next((each for each in CONTEXTS if each.name not in without and each.fits(head)), None)
+    for each in _rows_for(head.language):
+        if each.name not in without and each.fits(head):
+            return each
+    return None
+
+
+@cache
+def _rows_for(language: str) -> tuple[Context, ...]:
+    return tuple(each for each in CONTEXTS if not each.languages or language in each.languages)
 
 
 def contexts_of_folder(path: str) -> frozenset[str]:
     """Return the names of all contexts that keep what is in a folder from being shown."""
     head = FileHead(f"{path.rstrip('/')}/file", "", "")
-    hiding = [replace(each, languages=()) for each in CONTEXTS if each.treatment != "narrowed"]
-    return frozenset(each.name for each in hiding if each.fits(head))
+    return frozenset(each.name for each in CONTEXTS if each.treatment != "narrowed" and each.fits(head))
 
 
 def treatment_of(context: str) -> Treatment | None:

@@ -7,41 +7,92 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.review.file_head import FileHead
+from faultkit.code.review.file_head import FileHead, Sign
+from faultkit.code.review.helper_projects import TESTS
+from faultkit.code.rules.rule import JAVA, JAVASCRIPT, KOTLIN
 
 _DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\.\w+$")
 _FOR_TESTS = re.compile(
     r"\b(?:for|in|within|during|used (?:by|in)) (?:\w+ ){0,3}test(?:s|ing)?\b", re.IGNORECASE
 )
-_JS_TEST_IMPORTS = re.compile(
-    r"""^(?:import\b.*\bfrom|const .*= require\()\s*['"](?:vitest|@jest/globals|supertest|sinon|chai)['"]""",
-    re.MULTILINE,
-)
+
+
+def _of_js(modules: str, *words: str) -> dict[str, Sign]:
+    sign = Sign(
+        rf"""^(?:import\b.*\bfrom|import|(?:const|var|let) .*= require\(|\}} from)\s*['"](?:{modules})['"]""",
+        *words,
+    )
+    return dict.fromkeys(JAVASCRIPT, sign)
+
+
+def _of_jvm(packages: str, *words: str) -> dict[str, Sign]:
+    return dict.fromkeys((*JAVA, *KOTLIN), Sign(rf"^import (?:static )?(?:{packages})\.", *words))
+
+
 _TEST_IMPORTS = {
-    "go": re.compile(
-        r"^\s*(?:import\s+)?(?:\w+\s+)?\"(?:testing|github\.com/stretchr/testify/\w+)\"$", re.MULTILINE
+    "go": Sign(
+        r"^\s*(?:import\s+)?(?:\w+\s+)?\"(?:testing|github\.com/stretchr/testify/\w+)\"$",
+        '"testing"',
+        "testify/",
     ),
-    "java": re.compile(r"^import (?:static )?org\.(?:junit|testng|mockito|assertj)\.", re.MULTILINE),
-    "kotlin": re.compile(r"^import (?:org\.junit|kotlin\.test|io\.mockk|io\.kotest)\.", re.MULTILINE),
-    "csharp": re.compile(
-        r"^using (?:Xunit|NUnit\.Framework|Moq|NSubstitute|FluentAssertions|AutoFixture)\b", re.MULTILINE
+    "csharp": Sign(
+        r"^using (?:Xunit|NUnit\.Framework|Moq|NSubstitute|FluentAssertions|Shouldly|AutoFixture"
+        r"|Testcontainers|Microsoft\.VisualStudio\.TestTools|Microsoft\.AspNetCore\.(?:Mvc\.Testing|TestHost))\b",
+        *("Xunit", "NUnit", "Moq", "NSubstitute", "FluentAssertions", "Shouldly", "AutoFixture"),
+        *("Testcontainers", "TestTools", "Mvc.Testing", "TestHost"),
     ),
-    "python": re.compile(r"^(?:import pytest\b|from pytest import)", re.MULTILINE),
-    "javascript": _JS_TEST_IMPORTS,
-    "typescript": _JS_TEST_IMPORTS,
+    "python": Sign(
+        r"^(?:import (?:pytest|unittest)\b|from (?:pytest|unittest(?:\.mock)?) import"
+        r"|from django\.test import .*TestCase)",
+        *("pytest", "unittest", "django.test"),
+    ),
+    **_of_jvm(
+        r"org\.(?:junit|testng|mockito|assertj|hamcrest|testcontainers|robolectric|awaitility)"
+        r"|org\.springframework\.(?:boot\.)?test|io\.(?:mockk|kotest|restassured)|kotlin\.test|androidx\.test"
+        r"|okhttp3\.mockwebserver|com\.github\.tomakehurst",
+        *("junit", ".test", "mock", "assertj", "hamcrest", "robolectric", "awaitility", "restassured"),
+    ),
+    **_of_js(
+        r"@jest/globals|@playwright/test|@testing-library/[\w-]+|@vue/test-utils|ava|chai|mocha|nock|node:test"
+        r"|sinon|supertest|vitest",
+        *("jest", "test", "'ava'", '"ava"', "chai", "mocha", "nock", "sinon"),
+    ),
+}
+_DOUBLE_IMPORTS = _of_js(r"@storybook/[\w-]+|msw(?:/\w+)?|storybook/[\w-]+", "storybook", "msw")
+"""Of libraries that show components with made-up data, or answer for a server."""
+_BENCHMARK_IMPORTS = {
+    "csharp": Sign(r"^using BenchmarkDotNet\b", "BenchmarkDotNet"),
+    "python": Sign(r"^(?:import|from) (?:locust|pytest_benchmark)\b", "locust", "pytest_benchmark"),
+    **_of_jvm(r"org\.openjdk\.jmh|io\.gatling", ".jmh", "gatling"),
+    **_of_js(
+        r"autocannon|benchmark|k6(?:/[\w/.-]+)?|mitata|tinybench",
+        *("autocannon", "bench", "'k6", '"k6', "mitata"),
+    ),
 }
 
 
 def imports_tests(head: FileHead) -> bool:
     """Return whether a file imports what only tests use: it helps to test, whatever its name."""
-    imported = _TEST_IMPORTS.get(head.language)
-    return imported is not None and imported.search(head.text) is not None
+    return _imports(_TEST_IMPORTS, head)
+
+
+def imports_benchmarks(head: FileHead) -> bool:
+    """Return whether a file imports what only benchmarks and load tests use."""
+    return _imports(_BENCHMARK_IMPORTS, head)
+
+
+def _imports(signs: dict[str, Sign], head: FileHead) -> bool:
+    sign = signs.get(head.language)
+    return sign is not None and sign.is_in(head.text)
 
 
 def is_test_project(head: FileHead) -> bool:
-    return head.project.has_any("Microsoft.NET.Test.Sdk", "xunit", "NUnit", "MSTest.TestFramework", "TUnit")
+    """Return whether the manifests say that the project of a file is for tests."""
+    return TESTS in head.project.kinds
 
 
 def is_double(head: FileHead) -> bool:
-    """Return whether a file named after a test double says that it is for tests."""
-    return _DOUBLE.search(head.path) is not None and _FOR_TESTS.search(head.text) is not None
+    """Return whether a file imports what makes doubles, or is named so and says that it is for tests."""
+    if _DOUBLE.search(head.path) and _FOR_TESTS.search(head.text):
+        return True
+    return _imports(_DOUBLE_IMPORTS, head)

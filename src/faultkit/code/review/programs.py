@@ -1,6 +1,7 @@
 """Which files belong to programs that are no services. Pure.
 
-    scripts    tools of the project itself: they build, release, generate or fill it with data
+    scripts    tools of the project itself: they build, release, generate or fill it with data, or belong to
+               a compiler or a build tool
     cli        command-line tools for its users
     app        apps with a screen, on a computer or phone of one user
 
@@ -11,19 +12,78 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.review.file_head import FileHead
+from faultkit.code.review.file_head import FileHead, Sign
+from faultkit.code.review.helper_projects import BUILDS
 
 _JS = r"(?:[cm]?[jt]s|[jt]sx)"
 _NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
 """A Go file that belongs to no package: `go run` starts it."""
 _TOOLS = re.compile(rf"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|{_JS})$", re.IGNORECASE)
 """A file below a folder of a project's tools, in its root."""
-_PROJECT_OF_TOOLS = re.compile(r"tools/[^/]+/.+\.(?:cs|java|kt|rs)$", re.IGNORECASE)
-"""Likewise, in languages in which each tool is a project of its own."""
+_PROJECT_OF_TOOLS = re.compile(
+    r"(?:(?!src/|app/|lib/)[^/]+/)?tools/(?!src/)[^/]+/.+\.(?:cs|java|kt|rs)$", re.IGNORECASE
+)
+"""Likewise, in languages in which each tool is a project of its own. `tools/src` is a single project, which
+others may need."""
 _GO_TOOLS = re.compile(r"(?:tools|dev)/|(?:.+/)?(?:gen|generate|docgen|release)/|(?:.+/)?internal/[^/]+\.go$")
 _MADE_ONCE = re.compile(
-    rf"(?:.+/)?(?:generate|gen|bump|release|publish|seed|convert|make)[-_][^/]+\.(?:py|{_JS})$"
+    r"(?:.+/)?(?:bump|check|convert|debug|gen|generate|make|publish|release|repro|seed|update|verify)[-_]"
+    rf"[^/]+\.(?:py|{_JS})$"
 )
+_CONFIG = re.compile(
+    rf"(?!(?:.+/)?src/)(?:.+/)?[^/]+\.config\.{_JS}$|(?:.+/)?(?:babel|eslint|jest|next|nuxt|playwright|postcss|rollup"
+    rf"|svelte|tailwind|tsdown|tsup|vite|vitest|vue|webpack)(?:\.\w+)?\.config\.{_JS}$"
+)
+"""What tools of JavaScript read; among sources, what the program itself is configured by."""
+_TOOL_PACKAGE = re.compile(
+    r"(?:@[^/]+/)?(?:create-.+|.*eslint-(?:config|plugin).*|.*(?:prettier|tailwind|typescript)-config"
+    r"|.*code-?gen(?:erator)?|.*(?:release-notes|changelog).*|.*docs-generator)"
+)
+"""Names of packages for developers."""
+_NO_MODULE = re.compile(r"(?:.+/)?\w+(?:-\w+)+\.py$")
+"""A name that Python cannot import."""
+_SCRIPTS = re.compile(r"(?:.+/)?scripts?/", re.IGNORECASE)
+_SCRIPTS_AT_TOP = re.compile(r"scripts?/", re.IGNORECASE)
+_SOURCES = re.compile(
+    r"(?:.+/)?(?:src|lib|app|internal|pkg|wwwroot|webroot|static|public)/(?:.+/)?scripts?/",
+    re.IGNORECASE,
+)
+"""`scripts` among the sources of a program, or of a page: what it calls scripts, and no tools."""
+_MAIN = {
+    "csharp": re.compile(rb"\bstatic\s+(?:async\s+)?[\w<>]+\s+Main\s*\("),
+    "go": re.compile(rb"^package main$", re.MULTILINE),
+    "java": re.compile(rb"\bstatic\s+void\s+main\s*\("),
+    "kotlin": re.compile(rb"^fun main\(", re.MULTILINE),
+    "rust": re.compile(rb"^(?:async )?fn main\(", re.MULTILINE),
+}
+_COMPILER_IMPORTS = {
+    **dict.fromkeys(
+        ("java", "kotlin"),
+        Sign(
+            r"^import (?:javax\.annotation\.processing|com\.google\.devtools\.ksp|com\.intellij"
+            r"|org\.gradle\.(?:api|kotlin)|org\.jetbrains\.kotlin\.(?:backend|compiler|fir|gradle|ir)"
+            r"|org\.apache\.maven\.plugins?|com\.android\.(?:build|tools\.lint))\.",
+            *("annotation.processing", "devtools.ksp", "com.intellij", "org.gradle", "org.jetbrains.kotlin"),
+            *("maven.plugin", "com.android."),
+        ),
+    ),
+    "csharp": Sign(
+        r"^\s*\[(?:Generator|DiagnosticAnalyzer|ExportCodeFixProvider)\b"
+        r"|^using (?:Microsoft\.Build\.(?:Framework|Utilities)|Nuke\.Common|Cake)\b",
+        *("[Generator", "[DiagnosticAnalyzer", "[ExportCodeFix", "Microsoft.Build.", "Nuke.Common", "Cake"),
+    ),
+    "python": Sign(
+        r"^(?:import|from) (?:setuptools|hatchling|invoke)\b", "setuptools", "hatchling", "invoke"
+    ),
+    **dict.fromkeys(
+        ("javascript", "typescript"),
+        Sign(
+            r"""^import\b[^'"\n]*['"](?:@actions/core|@typescript-eslint/utils|eslint|jscodeshift|ts-morph|zx)['"]""",
+            *("@actions/core", "eslint", "jscodeshift", "ts-morph", "'zx'", '"zx"'),
+        ),
+    ),
+}
+"""Imports of compilers, linters and build tools, of which a file is a part or a task."""
 _RUN_ALONE = re.compile(
     rb"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()|\brequire\.main === module", re.MULTILINE
 )
@@ -86,39 +146,72 @@ _DECLARES = {name: re.compile(text, re.MULTILINE) for name, (_, text) in _COMMAN
 _ARGUMENTS = ("flag.Parse()", "sys.argv[1", "env::args(")
 """Arguments that are read without a command that is declared."""
 _BUILD_WORDS = ("vite", "webpack", "rollup", "esbuild", "gulp", "aws-cdk-lib", "@pulumi/")
-_JVM_SCREENS = r"^import (?:androidx?|javafx|javax\.swing)\."
+_JVM_SCREENS = Sign(r"^import (?:androidx?|javafx|javax\.swing)\.", "android", "javafx", "javax.swing")
 _SCREENS = {
-    name: re.compile(text, re.MULTILINE)
-    for name, text in {
-        "java": _JVM_SCREENS,
-        "kotlin": _JVM_SCREENS,
-        "csharp": r"^using (?:Avalonia|System\.Windows\.(?!Input)|Microsoft\.(?:UI\.Xaml|Maui)"
-        r"|Windows\.UI)\b",
-        "python": r"^(?:from|import) (?:tkinter|PyQt\d|PySide\d?|kivy|wx)\b",
-    }.items()
+    "java": _JVM_SCREENS,
+    "kotlin": _JVM_SCREENS,
+    "csharp": Sign(
+        r"^using (?:Avalonia|System\.Windows\.(?!Input)|Microsoft\.(?:UI\.Xaml|Maui)|Windows\.UI)\b",
+        *("Avalonia", "System.Windows.", "Microsoft.UI.", "Microsoft.Maui", "Windows.UI"),
+    ),
+    "python": Sign(
+        r"^(?:from|import) (?:tkinter|PyQt\d|PySide\d?|kivy|wx)\b", "tkinter", "PyQt", "PySide", "kivy", "wx"
+    ),
 }
 """Imports of libraries for windows and screens."""
+_ANDROID_FOLDER = re.compile(
+    r"(?:^|/)(?:[^/]+[-_])?android(?:main)?/(?:.+/)?[^/]+\.(?:java|kt)$", re.IGNORECASE
+)
 _CLI_FOLDER = re.compile(r"(?:^|/)(?:[^/]+[-_.])?(?:cli|command[-_]?line|cmdline)/", re.IGNORECASE)
 _COMMAND_FOLDER = re.compile(r"(?:^|/)(?:cmd|commands?|src/bin)/", re.IGNORECASE)
 
 
 def is_script(head: FileHead) -> bool:
-    """Return whether a file is a tool of the project, by its place and by what it says."""
+    """Return whether a file is a tool of the project, by its place, its manifest and by what it says."""
+    if _is_for_builds(head) or (head.language == "python" and is_in_scripts(head)):
+        return True
     if head.language == "go":
         return _is_go_tool(head)
-    if "/scripts/" in head.path and "\nif __name__ ==" in head.text:
-        return True
     if _PROJECT_OF_TOOLS.match(head.path):
         return True
+    if head.language == "csharp" and "/generator/" in f"/{head.path.lower()}":
+        return head.says(_MAIN["csharp"]) and not head.says(_SERVES)
     if _TOOLS.match(head.path) and head.says(_RUN_ALONE):
         return not head.says(_SERVES)
-    if _MADE_ONCE.match(head.path) and head.says(_RUN_ALONE):
+    if (_MADE_ONCE.match(head.path) or _NO_MODULE.match(head.path)) and head.says(_RUN_ALONE):
         return not head.says(_SERVES) and not head.says(_LASTS)
+    if ".config." in head.path and _CONFIG.match(head.path):
+        return True
     if head.language in ("javascript", "typescript") and "src/" not in head.path:
         may_build = any(word in head.text for word in _BUILD_WORDS)
         return may_build and _BUILD_MODULES.search(head.text) is not None and not head.says(_SERVES)
-    # Inside a package, `scripts` and `contrib` hold code that others import.
-    return head.language == "python" and head.path.startswith(("scripts/", "script/", "contrib/"))
+    return False
+
+
+def is_in_scripts(head: FileHead) -> bool:
+    """Return whether a file is in a folder of scripts. Inside a package of Python, and among sources, such a
+    folder may hold code that others import."""
+    if head.language == "python" and head.path.startswith(("scripts/", "script/", "contrib/")):
+        return True
+    if not _SCRIPTS.match(head.path):
+        return False
+    if head.language == "python":
+        return "\nif __name__ ==" in head.text
+    if head.language in _MAIN and ("/src/" in head.path or not _SCRIPTS_AT_TOP.match(head.path)):
+        return head.says(_MAIN[head.language])
+    return not _SOURCES.match(head.path) or head.says(_RUN_ALONE)
+
+
+def _is_for_builds(head: FileHead) -> bool:
+    project = head.project
+    if any(each == head.path or each.endswith(f"/{head.path}") for each in project.tool_files):
+        return not head.says(_SERVES)
+    if not project.kinds.isdisjoint(("aspire", BUILDS, "gradle-plugin", "proc-macro", "roslyn")):
+        return True
+    if project.name and _TOOL_PACKAGE.fullmatch(project.name):
+        return True
+    imported = _COMPILER_IMPORTS.get(head.language)
+    return imported is not None and imported.is_in(head.text) and not head.says(_SERVES)
 
 
 def _is_go_tool(head: FileHead) -> bool:
@@ -157,7 +250,12 @@ def is_cli(head: FileHead) -> bool:
 def is_app(head: FileHead) -> bool:
     """Return whether a file belongs to an app with a screen."""
     screens = _SCREENS.get(head.language)
-    return screens is not None and screens.search(head.text) is not None and not head.says(_SERVES)
+    if screens is not None and screens.is_in(head.text):
+        return not head.says(_SERVES)
+    project = head.project
+    if not project.kinds.isdisjoint(("android", "vscode")) or project.has_any("electron", "tauri"):
+        return not head.says(_SERVES)
+    return _ANDROID_FOLDER.search(head.path) is not None
 
 
 def _declares_commands(head: FileHead) -> bool:

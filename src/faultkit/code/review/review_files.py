@@ -27,6 +27,7 @@ from faultkit.code.review.context import (
 from faultkit.code.review.context_rules import rules_in
 from faultkit.code.review.engine import DEFAULT_RULES, RuleError, review_text
 from faultkit.code.review.file_head import HEAD_BYTES, FileHead
+from faultkit.code.review.helper_projects import helper_projects
 from faultkit.code.review.manifests import Manifests
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.review.vendored_copies import folders_of_copies
@@ -147,7 +148,7 @@ def find_files(
             elif real not in wanted or each.context is not None:
                 # A file that is named goes before the same file of a folder.
                 wanted[real] = _as_chosen(each, choice)
-    return FilesFound(_with_copies_marked(wanted.values()), tuple(skipped.values()), len(excluded))
+    return FilesFound(_with_others_considered(wanted.values()), tuple(skipped.values()), len(excluded))
 
 
 def _real_path(path: str, folders: dict[str, str]) -> str:
@@ -160,16 +161,21 @@ def _real_path(path: str, folders: dict[str, str]) -> str:
     return os.path.join(folders[folder], name)
 
 
-def _with_copies_marked(wanted: Iterable[FileToReview]) -> tuple[FileToReview, ...]:
-    """Return the files, those that a build wrote from others of them, or that are copies of other projects,
-    with that context."""
+def _with_others_considered(wanted: Iterable[FileToReview]) -> tuple[FileToReview, ...]:
+    """Return the files, with what only other files tell: that a build wrote them from others, that they are
+    copies of other projects, or that their project only helps others."""
     listed = tuple(wanted)
     built = built_copies(each.relative for each in listed)
     copied = folders_of_copies((each.relative, each.path) for each in listed)
-    if not built and not copied:
+    helping = helper_projects(each.project for each in listed)
+    if not built and not copied and not helping:
         return listed
     return tuple(
-        replace(each, context=_copied_as(each, built, copied)) if each.context is None else each
+        replace(
+            each,
+            context=_copied_as(each, built, copied) if each.context is None else each.context,
+            project=helping.get(each.project, each.project),
+        )
         for each in listed
     )
 

@@ -10,9 +10,21 @@ from faultkit.code.review.file_head import FileHead, leading_comment
 
 _ORIGIN = re.compile(
     r"(?:\b(?:source|copied|taken|vendored|forked|modified|imported|borrowed)\b[^\n]{0,60}?|\blicense:?\s*|\bsee:?\s*)"
-    r"https?://(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/([\w.-]+/[\w.-]+)",
+    r"https?://(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/([\w.-]+/[\w.-]+)"
+    r"(?!/(?:issues|pull|discussions|wiki)\b)(?![\w.-])",
     re.IGNORECASE,
 )
+_COPY = re.compile(
+    r"\bthis (?:file|code|class|module) (?:is|was) (?:a (?:\w+ ){0,2}(?:copy|fork) of"
+    r"|(?:\w+ )?(?:copied|forked|vendored) from)\b|^\W*vendored from\b|\btemporary (?:copy|fork)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What the first comment of a copy says, wherever the file is."""
+_COPY_WORDS = (
+    *("copied from", "forked from", "endored from", "emporary copy", "emporary fork"),
+    *(f"{each} is a" for each in ("file", "code", "class", "module")),
+)
+"""One of them is in nearly each text that `_COPY` matches; they are found faster."""
 _LICENSE = re.compile(r"@license\b[^\n]*\(c\)", re.IGNORECASE)
 _COPIES = re.compile(r"(?:^|/)(?:libs?|externals?|ext|deps|contrib)/")
 _FOLDER = re.compile(r"((?:.*/)?(?:libs?|externals?|ext|deps))/([^/]+)/")
@@ -24,10 +36,15 @@ _MOST_READ = 100
 
 
 def is_copy(head: FileHead) -> bool:
-    """Return whether a file in a folder of libraries names the project that it comes from."""
-    if not _COPIES.search(head.path):
+    """Return whether a file says that it is a copy, or is in a folder of libraries and names the project that
+    it comes from."""
+    is_among_copies = _COPIES.search(head.path) is not None
+    may_say = is_among_copies or any(word in head.text for word in _COPY_WORDS)
+    comment = "\n".join(text for _, text in leading_comment(head.text)) if may_say else ""
+    if _COPY.search(comment):
+        return True
+    if not is_among_copies:
         return False
-    comment = "\n".join(text for _, text in leading_comment(head.text))
     return _ORIGIN.search(comment) is not None or _LICENSE.search(comment) is not None
 
 

@@ -23,6 +23,7 @@ _GENERATED = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a comment that begins so. Not of a docstring: that may be about something generated."""
+_GOES_ON = re.compile(r"[\w,]\s*$")
 _BUNDLE_MARKS = (
     "webpackBootstrap",
     "webpackUniversalModuleDefinition",
@@ -39,12 +40,18 @@ _BUNDLE_MARKS = (
 
 
 def is_generated(head: FileHead) -> bool:
-    if "generated" not in head.text.lower():
+    if "enerated" not in head.text and "GENERATED" not in head.text:
         return False
     lines = list(leading_comment(head.text))
     if _DO_NOT_EDIT.search("\n".join(text for _, text in lines)):
         return True
-    return _GENERATED.search("\n".join(text for quoted, text in lines if not quoted)) is not None
+    # A sentence that goes on from the line before is about something else that is generated.
+    begun = [
+        text
+        for (_, before), (quoted, text) in zip([(False, ""), *lines], lines, strict=False)
+        if not quoted and not _GOES_ON.search(before)
+    ]
+    return _GENERATED.search("\n".join(begun)) is not None
 
 
 def is_built(head: FileHead) -> bool:
@@ -53,8 +60,10 @@ def is_built(head: FileHead) -> bool:
         head.size > _BUILT_BYTES or any(mark in head.text for mark in _BUNDLE_MARKS)
     ):
         return True
+    if len(head.text) <= 1000 or len(head.text) < _LONG_LINE // 4 * head.text.count("\n"):
+        return False
     lines = head.text.splitlines()
     if head.language == "javascript" and len(head.text) > 4000 and len(head.text) > _BUILT_LINE * len(lines):
         return True
     # The last line is cut off by the end of the head, and may be a long text in a file of its own.
-    return sum(len(line) > _LONG_LINE for line in lines) * 4 > len(lines) and len(head.text) > 1000
+    return sum(len(line) > _LONG_LINE for line in lines) * 4 > len(lines)
