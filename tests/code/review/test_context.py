@@ -45,7 +45,8 @@ PATHS = {
     "shop/testing.py vitest.redis.setup.ts jest.setup.js src/globalSetup.ts QueueForTests.java "
     "Shop/OrderTestHelper.cs shop-e2e/src/a.ts e2e-shop/src/pages/a.ts crates/shop_test_utils/src/a.rs "
     "src/Shop.TestFramework/A.cs src/Shop.Test.Common/A.cs relay/testbed/a.go integration/try/a.go "
-    "packages/test-federation/a.ts",
+    "packages/test-federation/a.ts src/Shop.TestingHost/A.cs "
+    "src/common/Shop.Testing.Shared/A.cs src/table/test-fixtures/a.ts",
     "fixtures": "fixtures/a.py testdata/a.go __mocks__/a.ts service_mock.go pkg/httpmock/a.go "
     "mockwebserver/src/main/java/A.java src/main/java/FakeClock.java "
     "Shop/StoreMock.cs Shop.PrepareTestData/Types/A.cs Tools/TestDataGenerator/A.cs",
@@ -57,13 +58,16 @@ PATHS = {
     "shop-examples/shop-examples-mcp/src/main/java/A.java",
     "docs": "docs/conf.py doc/a.py website/docs/a.ts",
     "migrations": "app/migrations/0001_initial.py db/migrations/20240101_a.js db/V1__a.java "
-    "data/migrations/a.ts src/upgrades/1.4.4/a.js db/migration/V12.kt",
+    "data/migrations/a.ts src/upgrades/1.4.4/a.js schema/delta/72/a.py "
+    "src/jobs/migration-jobs/a.ts db/migration/V12.kt",
     "scripts": "scripts/a.py packages/a/scripts/b.js hack/a.go setup.py manage.py build.rs webpack.config.js "
     ".eslintrc.js contrib/hook.py bin/repair.js bin/admin.py "
     "cmd/app-gen/a.go dev/code-generation/a.py ci_cd/a.py ReleaseBuilder/A.cs release-tools/a.go xtask/a.rs "
     "buildSrc/a.kt Tools/ZipDebugger/A.cs backend/tools/Languages/A.cs "
     "build-plugin/plugin/src/main/kotlin/A.kt "
-    "src/Shop.SourceGenerators/A.cs src/Shop.Analyzers/A.cs src/web/vite.config.ts postinstall.js",
+    "packages/ci-actions/src/a.mjs scripts-dev/a.py "
+    "src/Shop.CodeGenerator/A.cs src/Shop.SourceGenerators/A.cs src/Shop.Analyzers/A.cs "
+    "src/web/vite.config.ts postinstall.js",
     "cli": "apps/cli/src/a.ts shop-cli/src/a.rs Shop/CommandLine/A.cs shop/cli/users.py pkg/cli/a.go",
     "commands": "shop/management/commands/prune.py",
     "browser": "public/app.js frontend/api.ts src/App.tsx static/a.js "
@@ -76,6 +80,7 @@ PATHS = {
     "client/a.py libs/shop/a.ts cmd/shop/main.go src/Testimonials/A.cs clients/a.ts UserStub.java "
     "cookbook/models.py Library/Snapshots/A.cs crates/shop/src/scripts/a.rs crates/shop-scripts/src/a.rs "
     "src/api/test-trigger/a.ts src/pieces/piece-bundle.ts src/bundle/a.ts tools/src/main/java/A.java "
+    "core/tools/capture/src/main/kotlin/A.kt "
     "src/config/database.config.ts app/src/main/java/shop/migration/BackupService.java "
     "script/src/main/java/shop/Runner.java Actions/Script/A.cs testable/a.go src/sampler/A.cs "
     "feature/migration/qrcode/src/main/kotlin/A.kt",
@@ -122,7 +127,8 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("internal/suites/a.go", 'import (\n\t"github.com/stretchr/testify/suite"\n)\n', "tests"),
         ("src/setup.ts", "import { vi } from 'vitest';\n", "tests"),
         ("src/pages/a.ts", "import {\n  Page,\n} from '@playwright/test';\n", "tests"),
-        ("src/store.py", "from unittest.mock import patch\n", "tests"),
+        ("src/store.py", "from unittest import TestCase\n", "tests"),
+        ("src/store.py", "from unittest import mock  # not a value\n", "production"),
         ("src/Containers.java", "import org.testcontainers.containers.GenericContainer;\n", "tests"),
         ("src/handlers/a.ts", "import { http } from 'msw';\n", "fixtures"),
         ("src/a.stories.impl.ts", "import { action } from 'storybook/actions';\n", "fixtures"),
@@ -144,6 +150,7 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("src/debug-send.ts", "send();\nprocess.exit(0);\n", "scripts"),
         ("src/debug-server.ts", "app.listen(8080);\nprocess.exit(0);\n", "production"),
         ("src/scripts/fill.ts", "main().then(() => process.exit(0));\n", "scripts"),
+        ("src/scripts/fill.ts", "import db from './db';\n\nmain().catch(report);\n", "scripts"),
         ("src/scripts/a.go", "package main\n", "scripts"),
         (
             "front/generator/Generator/Program.cs",
@@ -156,6 +163,15 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("src/main/java/com/shop/android/A.java", "class A {}\n", "app"),
         ("util/AppFactory.cs", "using NSubstitute;\n", "tests"),
         ("server/errors.go", "//go:build linux\n\npackage server\n", "production"),
+        ("build.go", "//go:build tools\n// +build tools\n\npackage main\n", "scripts"),
+        ("server/store.go", "//go:build integration\n\npackage server\n", "tests"),
+        ("server/store.go", "//go:build !integration\n\npackage server\n", "production"),
+        ("cmd/dev/events/main.go", "package main\n\nfunc main() {\n\tfor {\n\t}\n}\n", "scripts"),
+        ("shop/migrations/env.py", "from alembic import context\n", "migrations"),
+        ("shop/order/order_list.js", "frappe.listview_settings['Order'] = {};\n", "browser"),
+        ("lib/routes/a.ts", "page.evaluate(() => document.querySelector('a'));\n", "production"),
+        ("src/background.ts", "chrome.runtime.onMessage.addListener(answer);\n", "browser"),
+        ("shop/static/js/controllers/a.js", "export default class {}\n", "browser"),
         ("brokers/stub.py", 'class Stub(Broker):\n    """A broker for unit tests."""\n', "fixtures"),
         ("brokers/stub.py", "channel.unary_unary('/latest')\n", "production"),
         ("brokers/real.py", '"""Can be replaced in tests."""\n', "production"),
@@ -214,6 +230,14 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("server/libs/a/b.js", "/**\n * @license a | (c) 2020 B\n */\n", "vendored"),
         ("lib/a.js", "// See https://example.com/a\n", "production"),
         ("src/a.js", "// Source: https://github.com/a/b\n", "production"),
+        (
+            "static/a/b.js",
+            "// A, (c) B\n// Distributed under an MIT license: https://b.example\n",
+            "vendored",
+        ),
+        ("static/js/a.js", "// Copyright (c) Shop and others\n// MIT License. See LICENSE\n", "browser"),
+        ("static/js/a.js", "// Copyright Shop. Licensed under the AGPL\n", "browser"),
+        ("server/a.js", "// Distributed under an MIT license\n", "production"),
         ("src/lib/a.ts", "/** Needed.\n *\n * @see https://github.com/a/b/issues/417\n */\n", "production"),
         ("src/fork/A.kt", "/* Copyright */\n\n// This is a temporary fork.\n", "vendored"),
         ("src/a.rs", "//! Table\n//!\n//! Vendored from a/b:\n", "vendored"),
@@ -246,6 +270,9 @@ def test_the_head_of_a_file_tells_the_context(path: str, text: str, expected: st
         ("client/store/users.js", "", "nuxt", "browser"),
         ("src/a.ts", "import { readFile } from 'node:fs/promises';\n", "react-dom", "production"),
         ("src/a.ts", "", "react-dom express", "production"),
+        ("src/components/hooks/a.ts", "", "react-dom express", "browser"),
+        ("client/js/events/a.ts", "", "vue express", "browser"),
+        ("client/js/events/a.ts", "", "express", "production"),
         ("src/a.ts", "", "axios", "production"),
         ("app/src/a.rs", "", "yew", "browser"),
         ("app/src/a.rs", "", "leptos axum", "production"),

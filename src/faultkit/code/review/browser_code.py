@@ -57,11 +57,14 @@ _DOM = re.compile(
             |alert\(|matchMedia|__\w+|\$|jQuery)
         | (?:localStorage|sessionStorage)\.
         | new\ (?:XMLHttpRequest|FileReader)\b
+        | (?:browser|chrome)\.(?:action|contextMenus|runtime|storage|tabs)\.
+        | frappe\.(?:call|listview_settings|pages|query_reports|ui)\b
         | self\.(?:addEventListener|skipWaiting|clients)\b
         | (?:\$|jQuery)\(\s*(?:document|function|['"][.#])
         )""",
     re.VERBOSE,
 )
+_DRIVER = re.compile(r"\bpage\.evaluate\((?!\))|['\"]@?(?:puppeteer|playwright)\b")
 _DOM_WORDS = (
     "document.",
     "window.",
@@ -69,6 +72,9 @@ _DOM_WORDS = (
     "sessionStorage.",
     "XMLHttpRequest",
     "FileReader",
+    "browser.",
+    "chrome.",
+    "frappe.",
     "self.",
     "$(",
     "jQuery(",
@@ -78,9 +84,13 @@ _PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\
 _BROWSER_FOLDER = re.compile(
     r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|webroot|www|browser|webapp|webui|ui|web/src)/"
 )
-_FRONTEND = re.compile(r"(?:^|/)(?:frontend|front-end|webapp|webui|webroot|wwwroot|(?:ui|web)/src)/")
+_FRONTEND = re.compile(
+    r"(?:^|/)(?:frontend|front-end|static/js|webapp|webui|webroot|wwwroot|(?:ui|web)/src)/"
+)
 """Folders in which `api` is what a page asks, and no server."""
 
+_UI_FOLDER = re.compile(r"^client/|(?:^|/)(?:components|composables|hooks)/(?:.+/)?[^/]+$")
+"""Folders of pages in a project that has them beside a server."""
 _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
 
 
@@ -90,20 +100,25 @@ def is_browser(head: FileHead) -> bool:
         return False
     if ("process." in head.text or "use server" in head.text) and _PROCESS.search(head.text):
         return False
-    of_page = (
+    of_page = bool(
         modules & _UI_MODULES
         or any(each.startswith(_UI_SCOPES) for each in modules)
         or (head.project.has_any(*_UI_PACKAGES) and not head.project.has_any(*_SERVER_PACKAGES))
     )
     if ".server." in head.path or "+server." in head.path or "$lib/server" in head.text:
         return False
+    if not of_page and head.project.has_any(*_UI_PACKAGES):
+        of_page = _UI_FOLDER.search(head.path) is not None
     if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
         return False
     if of_page or _FRONTEND.search(head.path) or _BROWSER_FOLDER.search(head.path):
         return True
     if head.path.endswith((".tsx", ".jsx")):
         return True
-    return any(word in head.text for word in _DOM_WORDS) and _DOM.search(head.text) is not None
+    if not any(word in head.text for word in _DOM_WORDS) or _DOM.search(head.text) is None:
+        return False
+    # A server that drives a browser hands functions to it, which use the DOM.
+    return _DRIVER.search(head.text) is None
 
 
 def is_web_assembly(head: FileHead) -> bool:

@@ -97,10 +97,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 _MIGRATION = re.compile(
     r"^Revision ID:|^down_revision\b|\bmigrations\.Migration\b|\bimplements MigrationInterface\b"
-    r"|\bextends BaseJavaMigration\b",
+    r"|\bextends BaseJavaMigration\b|^from alembic import (?:context|op)\b",
     re.MULTILINE,
 )
-_UPGRADE = re.compile(r"(?:^|/)(?:migrations/\d{4}_\w+\.py$|upgrades?/v?\d+(?:[._]\d+)+/)")
+_UPGRADE = re.compile(r"(?:^|/)(?:migrations/\d{4}_\w+\.py$|(?:deltas?/\d+|upgrades?/v?\d+(?:[._]\d+)+)/)")
 _MIGRATIONS = re.compile(r"(?:^|/)(?:\w+[-_])?migrations?/(?:[^/]+/)?[^/]+$")
 _NUMBERED = re.compile(r"\d[^/]*$")
 _IS_MIGRATION = re.compile(
@@ -116,7 +116,7 @@ def _says_migration(head: FileHead) -> bool:
     if _UPGRADE.search(head.path):
         return True
     # Most files have none of these words, which are found faster than the expression.
-    may_be = any(word in head.text for word in ("Revision ID:", "down_revision", "Migration"))
+    may_be = any(word in head.text for word in ("Revision ID:", "down_revision", "Migration", "from alembic"))
     return may_be and _MIGRATION.search(head.text) is not None
 
 
@@ -173,7 +173,7 @@ CONTEXTS: tuple[Context, ...] = (
         "tests",
         "tests",
         "left out",
-        folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_]support"
+        folders=r"tests?|__tests__|e2e|testing|test[-_]?utils?|test[-_]?helpers?|test[-_](?:fixtures?|support)"
         r"|(?:integration|unit|functional|acceptance|system|smoke|live|component|contract|api|ui|regression"
         r"|conformance|int)[-_]?tests?|testfixtures|androidtest|cypress|playwright"
         r"|.+\.(?:unit|integration)?tests?|.+[-_]testing(?:[-_]support)?|testing[-_]helpers?",
@@ -210,8 +210,8 @@ CONTEXTS: tuple[Context, ...] = (
         "tests",
         "left out",
         folders=r"(?!.*(?:la|con|at|fas|grea|pro)tests?$).*tests?"
-        r"|(?:.+\.)?test(?:client|console|app|host|harness|server|common|infrastructure|kit|project|runner|bed"
-        r"|framework|util|utilitie|helper|support|suite|shared|base)s?|.+\.tests?\..+",
+        r"|(?:.+\.)?test(?:ing)?(?:client|console|app|host|harness|server|common|infrastructure|kit|project|runner|bed"
+        r"|framework|util|utilitie|helper|support|suite|shared|base)s?|.+\.test(?:s|ing)?\..+",
         languages=CSHARP,
     ),
     Context("tests", "tests", "left out", says=is_test_project),
@@ -284,7 +284,7 @@ CONTEXTS: tuple[Context, ...] = (
         "migrations",
         "migrations",
         "left out",
-        folders=r"(?:\w+[-_])?migrations?|seeders?",
+        folders=r"(?:\w+[-_])?migrations?(?:[-_](?:jobs?|scripts?|steps?|tasks?))?|seeders?",
         languages=tuple({*JAVASCRIPT, "go", "csharp", "rust", "ruby", "php"}),
         says=_says_migration,
     ),
@@ -301,8 +301,8 @@ CONTEXTS: tuple[Context, ...] = (
         "scripts",
         "left out",
         folders=r"hack|ci|ci[-_]?cd|(?:build|release)[-_]?(?:tools|scripts|builder)|devtools|code[-_]generation|xtask"
-        r"|buildsrc|build-logic|(?:deploy|dev|docker|installer|maintenance|npm|package)[-_]scripts",
-        modules=r"[a-z0-9]+-gen|build[-_](?:helpers?|plugins?|settings|support|system|utils?)(?:[-_].+)?|gradle[-_]plugins?"
+        r"|buildsrc|build-logic|(?:deploy|dev|docker|installer|maintenance|npm|package)[-_]scripts|scripts[-_]dev",
+        modules=r"[a-z0-9]+-gen|ci[-_].+|build[-_](?:helpers?|plugins?|settings|support|system|utils?)(?:[-_].+)?|gradle[-_]plugins?"
         r"|tooling",
         names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|build\.rs|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
         rf"|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})|(?:pre|post)install\.{_JS}",
@@ -312,7 +312,7 @@ CONTEXTS: tuple[Context, ...] = (
         "scripts",
         "scripts",
         "left out",
-        modules=r".+\.(?:analyzers?|sourcegenerators?|codefixes|apphost|aspirehost|buildtasks?)|.+pluginpacker",
+        modules=r".+\.(?:analyzers?|(?:code|source)generators?|codefixes|apphost|aspirehost|buildtasks?)|.+pluginpacker",
         languages=CSHARP,
     ),
     Context("scripts", "scripts", "left out", languages=(*JAVASCRIPT, *PYTHON), says=is_command),

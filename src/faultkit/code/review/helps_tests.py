@@ -31,9 +31,9 @@ def _of_jvm(packages: str, *words: str) -> dict[str, Sign]:
 
 _TEST_IMPORTS = {
     "go": Sign(
-        r"^\s*(?:import\s+)?(?:\w+\s+)?\"(?:testing|github\.com/stretchr/testify/\w+)\"$",
-        '"testing"',
-        "testify/",
+        r"^\s*(?:import\s+)?(?:\w+\s+)?\"(?:testing|github\.com/stretchr/testify/\w+)\"$"
+        r"|^//go:build (?:e2e|integration|tests?|testing)$",
+        *('"testing"', "testify/", "//go:build"),
     ),
     "csharp": Sign(
         r"^using (?:Xunit|NUnit\.Framework|Moq|NSubstitute|FluentAssertions|Shouldly|AutoFixture"
@@ -42,8 +42,8 @@ _TEST_IMPORTS = {
         *("Testcontainers", "TestTools", "Mvc.Testing", "TestHost"),
     ),
     "python": Sign(
-        r"^(?:import (?:pytest|unittest)\b|from (?:pytest|unittest(?:\.mock)?) import"
-        r"|from django\.test import .*TestCase)",
+        r"^(?:import (?:pytest|unittest)$|from pytest import"
+        r"|from (?:django\.test|unittest) import .*TestCase)",
         *("pytest", "unittest", "django.test"),
     ),
     **_of_jvm(

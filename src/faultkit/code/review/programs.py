@@ -16,16 +16,19 @@ from faultkit.code.review.file_head import FileHead, Sign
 from faultkit.code.review.helper_projects import BUILDS
 
 _JS = r"(?:[cm]?[jt]s|[jt]sx)"
-_NOT_BUILT = re.compile(r"^//(?:go:build| ?\+build) ignore$", re.MULTILINE)
-"""A Go file that belongs to no package: `go run` starts it."""
+_NOT_BUILT = Sign(r"^//(?:go:build| ?\+build) (?:ignore|mage|tools|wireinject)$", "go:build", "+build")
+"""A Go file that belongs to no package of the program: `go run` or a tool starts it."""
 _TOOLS = re.compile(rf"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|{_JS})$", re.IGNORECASE)
 """A file below a folder of a project's tools, in its root."""
 _PROJECT_OF_TOOLS = re.compile(
-    r"(?:(?!src/|app/|lib/)[^/]+/)?tools/(?!src/)[^/]+/.+\.(?:cs|java|kt|rs)$", re.IGNORECASE
+    r"tools/(?!src/)[^/]+/.+\.(?:cs|java|kt|rs)$|(?!src/|app/|lib/)[^/]+/tools/[^/]+/.+\.cs$", re.IGNORECASE
 )
 """Likewise, in languages in which each tool is a project of its own. `tools/src` is a single project, which
 others may need."""
-_GO_TOOLS = re.compile(r"(?:tools|dev)/|(?:.+/)?(?:gen|generate|docgen|release)/|(?:.+/)?internal/[^/]+\.go$")
+_FOR_DEVELOPERS = re.compile(r"(?:.+/)?cmd/dev/")
+_GO_TOOLS = re.compile(
+    r"(?:tools|dev)/|(?:.+/)?cmd/dev/|(?:.+/)?(?:gen|generate|docgen|release)/|(?:.+/)?internal/[^/]+\.go$"
+)
 _MADE_ONCE = re.compile(
     r"(?:.+/)?(?:bump|check|convert|debug|gen|generate|make|publish|release|repro|seed|update|verify)[-_]"
     rf"[^/]+\.(?:py|{_JS})$"
@@ -85,7 +88,9 @@ _COMPILER_IMPORTS = {
 }
 """Imports of compilers, linters and build tools, of which a file is a part or a task."""
 _RUN_ALONE = re.compile(
-    rb"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()|\brequire\.main === module", re.MULTILINE
+    rb"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()|\brequire\.main === module"
+    rb"|^(?:await |void )?main\(\)",
+    re.MULTILINE,
 )
 _BUILD_MODULES = re.compile(
     r"""^import\b[^'"\n]*['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?|@rollup/\S+|@vitejs/\S+|aws-cdk-lib\S*|@pulumi/\S+)['"]"""
@@ -215,12 +220,12 @@ def _is_for_builds(head: FileHead) -> bool:
 
 
 def _is_go_tool(head: FileHead) -> bool:
-    if _NOT_BUILT.search(head.text) is not None:
+    if _NOT_BUILT.is_in(head.text):
         return True
     is_program = "\npackage main\n" in f"\n{head.text}"
     if not is_program or not _GO_TOOLS.match(head.path):
         return False
-    return not head.says(_SERVES) and not head.says(_LASTS)
+    return not head.says(_SERVES) and (_FOR_DEVELOPERS.match(head.path) is not None or not head.says(_LASTS))
 
 
 def is_command(head: FileHead) -> bool:

@@ -25,6 +25,13 @@ _COPY_WORDS = (
     *(f"{each} is a" for each in ("file", "code", "class", "module")),
 )
 """One of them is in nearly each text that `_COPY` matches; they are found faster."""
+_LIBRARY = re.compile(
+    r"\b(?:distributed|licensed|released|available) under (?:an? |the )?(?:terms of the )?(?:MIT|BSD)\b"
+    r"|\bMIT licen[sc]ed?\b|@licen[sc]e\b",
+    re.IGNORECASE,
+)
+"""What the first comment of a library says that a page loads, beside the address of its project."""
+_PAGES = re.compile(r"(?:^|/)(?:static|public|assets|wwwroot|webroot|resources)/(?:.+/)?[^/]+\.js$")
 _LICENSE = re.compile(r"@license\b[^\n]*\(c\)", re.IGNORECASE)
 _COPIES = re.compile(r"(?:^|/)(?:libs?|externals?|ext|deps|contrib)/")
 _FOLDER = re.compile(r"((?:.*/)?(?:libs?|externals?|ext|deps))/([^/]+)/")
@@ -36,12 +43,13 @@ _MOST_READ = 100
 
 
 def is_copy(head: FileHead) -> bool:
-    """Return whether a file says that it is a copy, or is in a folder of libraries and names the project that
-    it comes from."""
+    """Return whether a file says that it is a copy, or is in a folder of libraries or of a page and names the
+    project that it comes from, or its licence."""
     is_among_copies = _COPIES.search(head.path) is not None
-    may_say = is_among_copies or any(word in head.text for word in _COPY_WORDS)
+    is_on_page = _PAGES.search(head.path) is not None
+    may_say = is_among_copies or is_on_page or any(word in head.text for word in _COPY_WORDS)
     comment = "\n".join(text for _, text in leading_comment(head.text)) if may_say else ""
-    if _COPY.search(comment):
+    if _COPY.search(comment) or (is_on_page and "http" in comment and _LIBRARY.search(comment)):
         return True
     if not is_among_copies:
         return False
