@@ -83,6 +83,8 @@ PATHS = {
     "core/tools/capture/src/main/kotlin/A.kt "
     "src/config/database.config.ts app/src/main/java/shop/migration/BackupService.java "
     "script/src/main/java/shop/Runner.java Actions/Script/A.cs testable/a.go src/sampler/A.cs "
+    "src/transforms/sample/a.rs src/pages/playground/a.ts src/main/java/shop/devtools/A.java "
+    "lib/routes/release.ts "
     "feature/migration/qrcode/src/main/kotlin/A.kt",
 }
 
@@ -147,6 +149,7 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
             "while True:\n    pass\nif __name__ == '__main__':\n    main()\n",
             "production",
         ),
+        ("release.py", "#!/usr/bin/env python3\n", "scripts"),
         ("src/debug-send.ts", "send();\nprocess.exit(0);\n", "scripts"),
         ("src/debug-server.ts", "app.listen(8080);\nprocess.exit(0);\n", "production"),
         ("src/scripts/fill.ts", "main().then(() => process.exit(0));\n", "scripts"),

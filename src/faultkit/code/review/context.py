@@ -258,8 +258,9 @@ CONTEXTS: tuple[Context, ...] = (
         "examples",
         "examples",
         "left out",
-        folders=r"(?:examples?|samples?|demos?)(?:[-_]?(?:apps?|code|projects?))?|tutorials?|quickstarts?|playgrounds?|docs_src|toys",
-        modules=r".+[-_]examples?(?:[-_].+)?|examples?[-_].+|.+[-_](?:samples?|demo)|(?:demo|samples?)[-_](?:api|apps?|client|data"
+        folders=r"(?:examples?|samples)(?:[-_]?(?:apps?|code|projects?))?|docs_src|toys",
+        modules=r"(?:sample|demos?)(?:[-_]?(?:apps?|code|projects?))?|playgrounds?|quickstarts?|tutorials?"
+        r"|.+[-_]examples?(?:[-_].+)?|examples?[-_].+|.+[-_](?:samples?|demo)|(?:demo|samples?)[-_](?:api|apps?|client|data"
         r"|plugin|project|server|service|web)",
         names=r"(?:examples?|demo)\.\w+",
     ),
@@ -300,12 +301,12 @@ CONTEXTS: tuple[Context, ...] = (
         "scripts",
         "scripts",
         "left out",
-        folders=r"hack|ci|ci[-_]?cd|(?:build|release)[-_]?(?:tools|scripts|builder)|devtools|code[-_]generation|xtask"
+        folders=r"hack|ci|ci[-_]?cd|(?:build|release)[-_]?(?:tools|scripts|builder)|code[-_]generation|xtask"
         r"|buildsrc|build-logic|(?:deploy|dev|docker|installer|maintenance|npm|package)[-_]scripts|scripts[-_]dev",
-        modules=r"[a-z0-9]+-gen|ci[-_].+|build[-_](?:helpers?|plugins?|settings|support|system|utils?)(?:[-_].+)?|gradle[-_]plugins?"
+        modules=r"[a-z0-9]+-gen|ci[-_].+|devtools|build[-_](?:helpers?|plugins?|settings|support|system|utils?)(?:[-_].+)?|gradle[-_]plugins?"
         r"|tooling",
         names=rf"setup\.py|noxfile\.py|fabfile\.py|manage\.py|magefile\.go|build\.rs|gulpfile\.{_JS}|[Gg]runtfile\.{_JS}"
-        rf"|\.\w+rc\.{_JS}|.+\.gradle\.kts|release\.(?:py|{_JS})|(?:pre|post)install\.{_JS}",
+        rf"|\.\w+rc\.{_JS}|.+\.gradle\.kts|(?:pre|post)install\.{_JS}",
         says=is_script,
     ),
     Context(

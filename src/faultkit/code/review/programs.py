@@ -31,7 +31,7 @@ _GO_TOOLS = re.compile(
 )
 _MADE_ONCE = re.compile(
     r"(?:.+/)?(?:bump|check|convert|debug|gen|generate|make|publish|release|repro|seed|update|verify)[-_]"
-    rf"[^/]+\.(?:py|{_JS})$"
+    rf"[^/]+\.(?:py|{_JS})$|(?:.+/)?release\.(?:py|{_JS})$"
 )
 _CONFIG = re.compile(
     rf"(?!(?:.+/)?src/)(?:.+/)?[^/]+\.config\.{_JS}$|(?:.+/)?(?:babel|eslint|jest|next|nuxt|playwright|postcss|rollup"
