@@ -172,6 +172,11 @@ def test_paths_tell_the_context(expected: str, paths: str) -> None:
         ("cmd/dev/events/main.go", "package main\n\nfunc main() {\n\tfor {\n\t}\n}\n", "scripts"),
         ("shop/migrations/env.py", "from alembic import context\n", "migrations"),
         ("shop/order/order_list.js", "frappe.listview_settings['Order'] = {};\n", "browser"),
+        (
+            "lib/routes/b.ts",
+            "import { load } from 'cheerio';\nconst $ = load(text);\n$('.a').text();\n",
+            "production",
+        ),
         ("lib/routes/a.ts", "page.evaluate(() => document.querySelector('a'));\n", "production"),
         ("src/background.ts", "chrome.runtime.onMessage.addListener(answer);\n", "browser"),
         ("shop/static/js/controllers/a.js", "export default class {}\n", "browser"),

@@ -32,10 +32,11 @@ _UI_SCOPES = (
 )
 _SERVER_MODULES = frozenset(
     {
-        "@prisma/client", "amqplib", "aws-sdk", "child_process", "cluster", "dgram", "express", "fastify",
-        "fs", "fs/promises", "hono", "http", "http2", "https", "ioredis", "kafkajs", "knex", "koa", "mongodb",
-        "mongoose", "mysql", "mysql2", "mysql2/promise", "net", "next/headers", "next/server", "os", "path",
-        "pg", "redis", "sequelize", "socket.io", "tls", "typeorm", "worker_threads", "ws",
+        "@prisma/client", "amqplib", "aws-sdk", "cheerio", "child_process", "cluster", "dgram", "express",
+        "fastify", "fs", "fs/promises", "hono", "http", "http2", "https", "ioredis", "jsdom", "kafkajs",
+        "knex", "koa", "mongodb", "mongoose", "mysql", "mysql2", "mysql2/promise", "net", "next/headers",
+        "next/server", "os", "path", "pg", "redis", "sequelize", "socket.io", "tls", "typeorm",
+        "worker_threads", "ws",
     }
 )  # fmt: skip
 _UI_PACKAGES = (
