@@ -68,14 +68,52 @@ _CASES = [
     """),
     bad(_FAN, "typescript", """
         class Notes {
-          async valid(notes: Note[], sender: Sender) {
+          async valid(sender: Sender) {
+            const notes = await this.pending();
             return await Promise.all(notes.map(async (note) => this.check(note, sender)));
           }
           check(note: Note, sender: Sender) {
             return sender.send(note);
           }
         }
+    """, 4),
+    # A caller elsewhere decides how many there are, and what the sender does is not known.
+    good(_FAN, "typescript", """
+        class Notes {
+          async valid(notes: Note[], sender: Sender) {
+            return await Promise.all(notes.map(async (note) => sender.send(note)));
+          }
+        }
+    """),
+    bad(_FAN, "typescript", """
+        class Notes {
+          async valid(notes: Note[]) {
+            return await Promise.all(notes.map(async (note) => fetch(note.address, { method: "POST" })));
+          }
+        }
     """, 3),
+    # The task is one of the runtime, and starts no program.
+    good(_FAN, "rust", """
+        async fn run(mut changes: Receiver<Change>) {
+            while let Some(change) = changes.recv().await {
+                tokio::spawn(async move { change.apply().await; });
+            }
+        }
+    """),
+    bad(_FAN, "rust", """
+        async fn run(mut changes: Receiver<Change>, client: reqwest::Client) {
+            while let Some(change) = changes.recv().await {
+                let client = client.clone();
+                tokio::spawn(async move { client.post(URL).json(&change).send().await; });
+            }
+        }
+    """, 4),
+    good(_FAN, "javascript", """
+        const async = require("async");
+        function load(id, callback) {
+          async.parallel([(next) => db.get(`a:${id}`, next), (next) => db.get(`b:${id}`, next)], callback);
+        }
+    """),
     good(_FAN, "javascript", """
         async function push(body, devices) {
           const byLanguage = groupByLanguage(devices);
@@ -90,6 +128,31 @@ _CASES = [
           return Promise.all(sent);
         }
     """, 4),
+    # One task at most: the branch leaves the function.
+    good(_FAN, "python", """
+        async def wake(hosts, client):
+            for host in hosts:
+                if host.is_asleep:
+                    asyncio.create_task(httpx.AsyncClient().post(host.address))
+                    return host
+    """),
+    good(_FAN, "java", """
+        import java.util.concurrent.Executors;
+        class Listener {
+          void run(List<ServerSocket> sockets) {
+            var pool = Executors.newFixedThreadPool(sockets.size());
+            sockets.forEach(each -> pool.submit(() -> serve(each)));
+          }
+        }
+    """),
+    # Commands of Redis go over one connection.
+    good(_FAN, "typescript", """
+        import Redis from "ioredis";
+        const redis = new Redis();
+        export async function drop(parents: string[]) {
+          await Promise.all(parents.map(async (each) => redis.del(each)));
+        }
+    """),
 ]  # fmt: skip
 
 

@@ -13,7 +13,12 @@ from dataclasses import replace
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.command_lines import is_command_line
-from faultkit.code.rules.vocabulary.held_wholes import is_kept, wholes_used_in_parts
+from faultkit.code.rules.vocabulary.held_wholes import (
+    is_kept,
+    is_of_other_type,
+    is_used_otherwise,
+    wholes_used_in_parts,
+)
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -44,10 +49,10 @@ def _hits(facts: Facts) -> Iterator[Hit]:
         hits = list(_javascript(facts)) if facts.language != "go" else []
     found = {facts.line(hit) for hit in hits}
     yield from hits
-    for call, use in wholes_used_in_parts(facts):
+    for call, use, sure in wholes_used_in_parts(facts):
         if call.line not in found and not _OF_FILES.search(facts.text(call.callee)):
             found.add(call.line)
-            yield Hit(call.span, f"{call.written}() {_USES[use]}", LIKELY)
+            yield Hit(call.span, f"{call.written}() {_USES[use]}", LIKELY if sure else POSSIBLE)
 
 
 _HOLDS = {
@@ -78,12 +83,16 @@ def _held(facts: Facts) -> Iterator[Hit]:
         for each in facts.calls:
             if not holds.search(each.name) or facts.function_of(each) is not facts.function_of(call):
                 continue
+            if is_of_other_type(each, facts):
+                continue
             inside = call.span.start < each.span.start and each.span.end <= call.span.end
             scope = facts.named_function_of(each)
-            if scope is not None and is_kept(each, scope, facts):
+            if scope is None or is_kept(each, scope, facts):
                 continue
             if inside or not given.isdisjoint(each.assigned):
-                yield Hit(each.span, f"{each.written}() holds the whole body before it is written", LIKELY)
+                sure = inside or not is_used_otherwise(each, scope, facts)
+                what = f"{each.written}() holds the whole body before it is written"
+                yield Hit(each.span, what, LIKELY if sure else POSSIBLE)
                 break
 
 

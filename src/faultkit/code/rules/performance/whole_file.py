@@ -61,9 +61,9 @@ _DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|d
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    for span, what in unbounded_bodies(facts):
-        few = _BY_SERVER in what or _is_of_own_file(span, facts)
-        yield Hit(span, what, POSSIBLE if few else LIKELY)
+    for span, what, is_endless in unbounded_bodies(facts):
+        sure = is_endless and not _is_of_own_file(span, facts)
+        yield Hit(span, what, LIKELY if sure else POSSIBLE)
     for span in collected_bodies(facts):
         yield Hit(span, "this takes a body of any size into memory", LIKELY)
     for span, what in (*unbounded_lines(facts), *foreign_bodies(facts)):
@@ -117,24 +117,17 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
 
 
-_LARGE = re.compile(
-    r"(?<![a-z])(?:(?:access|audit|event|server)_?)?logs?(?![a-z])|csv|tsv|jsonl|ndjson|parquet|dump|export|import(?!ant)|records"
-    r"|(?<![a-z])rows|upload|catalog|dataset|backup|archive|Body\b",
-    re.IGNORECASE,
-)
-"""Words of files that grow with the data of a service."""
-_BY_SERVER = "up to the limit of the server"
+_ENDLESS_LOG = re.compile(r"(?:access|audit|event|server)[._]?logs?(?![a-z])", re.IGNORECASE)
 
 
 def _sureness(call: Call, facts: Facts) -> float:
-    """Return LIKELY if the file is large by its name, or is read for each request or message."""
-    if frequency_of(call, facts) in ("request", "message"):
+    """Return LIKELY for an object of a store, which others write, and for a log that is never cut.
+
+    Other files are mostly small: settings, lists and indexes of the program itself."""
+    if _OBJECT.search(facts.text(call.callee)) or call.method == "transformToString":
         return LIKELY
-    scope = facts.named_function_of(call)
-    texts = [facts.text((call.origin or call).span), facts.text(call.callee), _function(call, facts)]
-    for caller in facts.callers_of(scope) if scope is not None else ():
-        texts += [facts.text(caller.span), *(loop.over for loop in facts.loops_around(caller))]
-    return LIKELY if any(map(_LARGE.search, texts)) else POSSIBLE
+    texts = (facts.text((call.origin or call).span), facts.text(call.callee), _function(call, facts))
+    return LIKELY if any(map(_ENDLESS_LOG.search, texts)) else POSSIBLE
 
 
 def _is_of_own_file(span: Span, facts: Facts) -> bool:

@@ -29,11 +29,12 @@ from faultkit.code.rules.vocabulary.concurrency_limits import (
     limits_for_one,
     unlimited_operators,
 )
-from faultkit.code.rules.vocabulary.few_items import are_few, is_few, iterated, may_be_many
+from faultkit.code.rules.vocabulary.few_items import are_few, are_loaded, is_few, iterated, may_be_many
 from faultkit.code.rules.vocabulary.message_loops import received_by_loop, waits_inside
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
 from faultkit.code.rules.vocabulary.started_work import (
     STARTED_PROGRAMS,
+    asks_service,
     is_remote,
     reaches_out,
     surely_leaves,
@@ -104,8 +105,8 @@ _COUNTED = TextPattern(
 _COROUTINES = frozenset(("launch", "async"))
 _MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
 _COMES = {
-    "accepted": ("connection, however many clients come", POSSIBLE),
-    "received": ("message, however many there are", LIKELY),
+    "accepted": "connection, however many clients come",
+    "received": "message, however many there are",
 }
 
 
@@ -127,7 +128,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
             begun.append(call)
-            sure = surely_leaves((call.span,), facts) and may_be_many(loop.over, call, facts)
+            sure = _is_sure((call.span,), loop.over, call, facts)
             what = f"{started} is started for every item, however many there are"
             yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
         elif (
@@ -137,9 +138,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and (not is_limited(call, (call.span,), "", facts) or waits_inside(call, facts))
         ):
             started = "a goroutine" if call.is_launched else f"{call.written}()"
-            for_each, confidence = _COMES[source]
             begun.append(call)
-            yield Hit(call.span, f"{started} is started for every {for_each}", confidence)
+            # Connections are limited by the system; a task may do no more than hand something on.
+            sure = source == "received" and _leaves((call.span,), facts)
+            what = f"{started} is started for every {_COMES[source]}"
+            yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
         elif call.name in _HEAVY and _is_for_each_request(call, facts):
             begun.append(call)
             what = f"{call.written}() is started for every request, however many there are"
@@ -155,9 +158,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             # Many services are asked for such work now and then.
             yield Hit(call.span, what, POSSIBLE)
         elif _sized_by_items(call, facts):
-            yield Hit(
-                call.span, f"{call.written}() has a thread for every item, however many there are", LIKELY
-            )
+            what = f"{call.written}() has a thread for every item, however many there are"
+            yield Hit(call.span, what, POSSIBLE)
     for call in facts.calls_named(*_ALL):
         tasks = _tasks_of(call, facts)
         if tasks is None or call.has("concurrency"):
@@ -170,7 +172,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             and not is_limited(call, made, source, facts)
             and reaches_out(made, facts)
         ):
-            sure = surely_leaves(made, facts) and may_be_many(source, call, facts)
+            sure = _is_sure(made, source, call, facts)
             what = f"{call.written}() starts one task for every item at once"
             yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
     for call in limits_for_one(facts):
@@ -178,9 +180,37 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, what, LIKELY)
     for call in unlimited_operators(facts):
         if facts.language == "rust" or reaches_out((call.span,), facts):
-            yield Hit(call.span, f"{call.written}() has no limit of how many run at once", LIKELY)
+            # What is given `None` as its limit, or a large number, has none on purpose.
+            is_stated = facts.language == "kotlin" or (facts.language == "rust" and call.method != "collect")
+            sure = is_stated or _leaves((call.span,), facts)
+            what = f"{call.written}() has no limit of how many run at once"
+            yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _leaves(spans: tuple[Span, ...], facts: Facts) -> bool:
+    return surely_leaves(spans, facts) or asks_service(spans, facts)
+
+
+def _is_sure(spans: tuple[Span, ...], source: str, call: Call, facts: Facts) -> bool:
+    """Return whether the tasks surely leave the process, and nothing limits how many items there are.
+
+    What an object with the name of a client does is less sure: then the items must be loaded here."""
+    if not may_be_many(source, call, facts) or _is_last_of_loop(call, facts):
+        return False
+    return surely_leaves(spans, facts) or (are_loaded(source, call, facts) and asks_service(spans, facts))
+
+
+def _is_last_of_loop(call: Call, facts: Facts) -> bool:
+    """Return whether the branch that starts a task leaves the function: the loop starts one at most."""
+    around = facts.loops_around(call)
+    return bool(around) and any(
+        each.leaves == "function"
+        and is_within(each.span, around[-1].body)
+        and is_within(call.span, each.span)
+        for each in facts.arms
+    )
 
 
 def _is_awaited_in_round(call: Call, facts: Facts) -> bool:

@@ -126,8 +126,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             key = _key(given, place, facts)
             if key in read and _is_state(given, place, read[key], outer, facts):
                 what = f"{given[:40]} is read back here, and is half written while {call.written}() runs"
-                likely = POSSIBLE if _is_script(facts) else LIKELY
-                yield Hit(place.span if place is not call else call.span, what, likely)
+                lasts = _is_read_elsewhere(read[key], (call, place), facts) and not _is_script(facts)
+                span = place.span if place is not call else call.span
+                yield Hit(span, what, LIKELY if lasts else POSSIBLE)
                 break
             if key not in read and (
                 _is_published(given, place, outer, facts)
@@ -140,6 +141,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"{given[:40]} is written anew each time, half of it while {call.written}() runs"
                 yield Hit(call.span, what, POSSIBLE)
                 break
+
+
+def _is_read_elsewhere(reads: list[Call], writes: tuple[Call, Call], facts: Facts) -> bool:
+    """Return whether another function reads the file than the one that writes it, so that it keeps state.
+
+    A function that reads and writes a file mostly edits a setting once, for a user or at start."""
+    writers = {facts.named_function_of(each) for each in writes}
+    return any(facts.named_function_of(each) not in writers for each in reads)
 
 
 def _is_document(call: Call, outer: Scope, facts: Facts) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.fact_values import Value
+from faultkit.code.rules.vocabulary.concurrency_limits import ALL_PARTS
 
 _MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
 _HELD = re.compile(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
@@ -63,6 +64,25 @@ def may_be_many(source: str, call: Call, facts: Facts) -> bool:
     ]
     return not values or not all(
         _MADE_HERE.match(text) or _ONE_ANSWER.match(text) or _GROUPED.search(text) for text in values
+    )
+
+
+_LOADED = re.compile(r"(?:\(?\s*await|yield)\b|.*\.await\b", re.DOTALL)
+_WITH_CONTEXT = re.compile(r"[\w.]+\(\s*\w*[cC]tx\b")
+
+
+def are_loaded(source: str, call: Call, facts: Facts) -> bool:
+    """Return whether the items come from outside the process: what gives them is awaited, or takes a context.
+
+    A list that a caller in another file gives is none."""
+    name = re.match(r"[&*\s]*([A-Za-z_]\w*)", source)
+    if name is None or source == ALL_PARTS:
+        return True
+    made = [each for each in facts.assignments_to(name[1], call) if each.value is not None]
+    return any(
+        _LOADED.match(each.value.text) or _WITH_CONTEXT.match(each.value.text)
+        for each in made
+        if each.value is not None and each.scope is not None
     )
 
 

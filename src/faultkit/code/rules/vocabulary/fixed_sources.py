@@ -19,10 +19,11 @@ def is_fixed(text: str, place: Call, facts: Facts, levels: int = _LEVELS) -> boo
         return False
     scope = facts.named_function_of(place)
     given = {
-        each.name: each.type
+        name: each.type
         for around in facts.functions_around(place)
         if not makes_object(around)
         for each in around.parameters
+        for name in _ROOT.findall(each.name)  # `{ id, name }`
     }
     items = {
         word for loop in facts.loops_around(place) for each in loop.targets for word in _ROOT.findall(each)
@@ -33,7 +34,7 @@ def is_fixed(text: str, place: Call, facts: Facts, levels: int = _LEVELS) -> boo
         if name in given:
             if _SETTINGS.search(name) or _SETTINGS.search(given[name]):
                 continue
-            if scope is None or not levels or not _is_given_fixed(name, scope, facts, levels):
+            if scope is None or not levels or not is_given_fixed(name, scope, facts, levels):
                 return False
             continue
         for each in facts.assignments_to(name, place):
@@ -51,7 +52,7 @@ def makes_object(scope: Scope) -> bool:
     )
 
 
-def _is_given_fixed(name: str, scope: Scope, facts: Facts, levels: int) -> bool:
+def is_given_fixed(name: str, scope: Scope, facts: Facts, levels: int = _LEVELS) -> bool:
     """Return whether all callers in this text give the same for a parameter."""
     names = [each.name for each in scope.parameters if each.name not in ("self", "cls")]
     callers = [each for each in facts.callers_of(scope) if facts.named_function_of(each) is not scope]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.fixed_sources import is_given_fixed
 
 _READS = {
     "python": ("get", "read"),
@@ -67,7 +68,8 @@ def _is_foreign(call: Call, scope: Scope, reader: str, facts: Facts) -> bool:
     given = [
         each.name
         for each in scope.parameters
-        if _ADDRESS.search(each.name) or _ADDRESS_TYPE.search(each.type)
+        if (_ADDRESS.search(each.name) or _ADDRESS_TYPE.search(each.type))
+        and not is_given_fixed(each.name, scope, facts)
     ]
     if not given:
         return False

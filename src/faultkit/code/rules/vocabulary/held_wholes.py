@@ -90,8 +90,11 @@ _LONGEST = 20_000
 """Bytes of the functions that are looked at; longer ones are generated or packed code."""
 
 
-def wholes_used_in_parts(facts: Facts) -> Iterator[tuple[Call, str]]:
-    """Yield calls that hold a whole, each with how its content is used: `line by line`, `written`."""
+def wholes_used_in_parts(facts: Facts) -> Iterator[tuple[Call, str, bool]]:
+    """Yield calls that hold a whole, each with how its content is used, and whether that is sure.
+
+    `line by line` is, for an object of a store or what is unpacked; `written` is, if nothing else is done
+    with the content."""
     holds = _ANY_OBJECT[facts.syntax.language.family]
     for call in facts.calls_of_method(*METHODS):
         if not holds.search(call.name) or _FILES.match(call.name):
@@ -102,9 +105,52 @@ def wholes_used_in_parts(facts: Facts) -> Iterator[tuple[Call, str]]:
         body = facts.text(scope.body)
         if not any(word in body for word in _USES) or _is_short(call, scope, facts):
             continue
+        if call.method in ("bytes", "body", "string") and is_of_other_type(call, facts):
+            continue
         use = _use_of(call, scope, facts)
-        if use is not None:
-            yield call, use
+        if use == "line by line":
+            yield call, use, _is_of_store(call, scope, facts)
+        elif use is not None:
+            yield call, use, not is_used_otherwise(call, scope, facts)
+
+
+_OF_STORES = re.compile(
+    r"transformTo|download|getObject|get_object|GetObject|\[[\"']Body[\"']\]|\b(?:r|req|object|obj|out)\.Body\b|blob|bucket|s3|(?:gun|un)zip|inflate"
+    r"|decompress|\bRequest\.Body\b",
+    re.IGNORECASE,
+)
+
+
+def _is_of_store(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a content is an object of a store, a body of a request, or what was packed."""
+    names = {*re.findall(r"(?<![\w.])[A-Za-z_]\w*", facts.text(call.span))}
+    texts = [facts.text(call.span), call.name]
+    texts += [
+        each.value.text
+        for name in names
+        for each in facts.assignments_to(name, call)
+        if each.value is not None and each.scope is not None
+    ]
+    return any(map(_OF_STORES.search, texts))
+
+
+_SUMS = r"\b(?:len|(?:\w+\.)?(?:sha|md5|crc|hash|checksum|Sum|New)\w*|\w+\.(?:update|digest))\(\s*$"
+"""Lengths and checksums, which can be made in parts as well."""
+_LENGTH = r"(?!\.(?:length|size|Length|len\(\)|byteLength)\b)"
+
+
+def is_used_otherwise(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function does more with a content than write it or look at its length."""
+    names = [name for name in call.assigned[:1] if name.isidentifier()]
+    if not names:
+        return False
+    body = facts.text(scope.body)
+    after = body[call.span.end - scope.body.start :]
+    writes = _WRITES[facts.syntax.language.family]
+    wraps = r"(?:Buffer\.from\(|await |\(await |&)*$"
+    allowed = re.compile(rf"(?:(?:{writes}){wraps}|{_SUMS})")
+    uses = re.finditer(rf"(?<![\w.]){re.escape(names[0])}\b{_LENGTH}", after)
+    return not all(allowed.search(after[: used.start()]) for used in uses)
 
 
 def _is_whole(call: Call, facts: Facts) -> bool:
@@ -132,6 +178,19 @@ def _is_short(call: Call, scope: Scope, facts: Facts) -> bool:
     return _BOUNDED.search(text) is not None or any(
         _BOUNDED.search(each) or _SHORT.search(each.partition("=")[2]) for each in sources
     )
+
+
+_SOURCES = re.compile(r"Response|Body|Stream|Source|URL|Url|Channel|Reader|Connection|Call|Part|File")
+
+
+def is_of_other_type(call: Call, facts: Facts) -> bool:
+    """Return whether the object of a call has a type that is no answer and no stream."""
+    head = call.receiver_written
+    if not head.isidentifier():
+        return False
+    around = facts.functions_around(call)
+    types = [each.type for scope in around for each in scope.parameters if each.name == head and each.type]
+    return bool(types) and _SOURCES.search(types[-1]) is None
 
 
 def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:

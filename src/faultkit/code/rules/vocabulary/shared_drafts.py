@@ -27,6 +27,8 @@ _LEVELS = 3
 def shared_drafts(facts: Facts) -> Iterator[tuple[Span, str, str]]:
     """Yield where a draft with a fixed name is put together, with its name and that of the final file."""
     for call in facts.calls_of_method(*_RENAMES):
+        if call.method == "replace" and not _renames(call, facts):
+            continue
         scope = facts.named_function_of(call)
         given = [each.value.text for each in call.positional]
         if len(given) == 1 and call.receiver_written:
@@ -39,6 +41,11 @@ def shared_drafts(facts: Facts) -> Iterator[tuple[Span, str, str]]:
         varies = _varying(target, scope) - _varying(source, scope)
         if varies and not _varying(source, scope) - _varying(target, scope):
             yield _made_at(given[0], call, facts), given[0], given[1]
+
+
+def _renames(call: Call, facts: Facts) -> bool:
+    """Return whether `replace` renames a file, which only Python has; of a text it takes two arguments."""
+    return facts.language == "python" and (call.name == "os.replace" or len(call.positional) == 1)
 
 
 def _varying(text: str, scope: Scope) -> set[str]:

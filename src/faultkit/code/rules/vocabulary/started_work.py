@@ -7,6 +7,7 @@ connection; requests, downloads, messages and programs have no such limit of the
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
@@ -107,17 +108,12 @@ def reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
     return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
 
 
-_SENDS = re.compile(
-    r"^(?:_|try_?)?(?:re)?(?:fetch|download|upload|request|post|send|crawl|scrape|ping|probe|notify|publish|deliver|charge|e?mail|push)"
-    r"(?:_|[A-Z]|$)|^(?:Try)?(?:Fetch|Download|Upload|Request|Post|Send|Crawl|Scrape|Ping|Probe|Notify|Publish|Deliver|Charge|Email|Push)"
-    r"(?:[A-Z_]|$)"
-)
 _SERVICES = re.compile(
-    r"(?:^|[._])\w*(?:client|api|https?|gateway|mailer|sender|notifier|publisher|producer|storage|bucket|s3|sqs|sns|session"
+    r"(?:^|[._])\w*(?:client|api|https?|gateway|mailer|sender|notifier|publisher|producer|pusher|storage|bucket|s3|sqs|sns|session"
     r"|provider|remote|upstream|carrier|crm|supplier|warehouse)s?$",
     re.IGNORECASE,
 )
-_SERVICE_TYPES = re.compile(r"(?:Client|Api|API|Gateway|Mailer|Publisher|Producer|Sender|Notifier)$")
+_SERVICE_TYPES = re.compile(r"(?:Client|Api|API|Gateway|Mailer|Publisher|Producer|Pusher|Sender|Notifier)$")
 _MEDIA = re.compile(r"render|thumbnail|resiz|transcod|preview|image|photo|video|blob", re.IGNORECASE)
 """Work that holds much memory for each item."""
 _ONE_CONNECTION = re.compile(
@@ -138,13 +134,28 @@ _OWN_SCOPE = re.compile(r"\bCreate(?:Async)?Scope\(|\bCreateDbContext(?:Async)?\
 _LEVELS = 2
 
 
-def surely_leaves(spans: tuple[Span, ...], facts: Facts, levels: int = _LEVELS) -> bool:
-    """Return whether a task sends a request or a message, or starts a program, as far as this text shows."""
+def surely_leaves(spans: tuple[Span, ...], facts: Facts) -> bool:
+    """Return whether a task sends a request through a known library, or starts a program or heavy work."""
     if facts.language == "csharp" and any(_OWN_SCOPE.search(facts.text(span)) for span in spans):
         return True
-    sent = {each.call for each in remote_calls(facts) if each.kind != "database" and each.through is None}
+    sent = {each.call for each in remote_calls(facts) if each.kind == "http" and each.through is None}
+    return _does(
+        lambda call: call in sent or _is_heavy(call, facts) or _is_of_cloud(call, facts),
+        spans,
+        facts,
+        _LEVELS,
+    )
+
+
+def asks_service(spans: tuple[Span, ...], facts: Facts) -> bool:
+    """Return whether a task calls an object that is a client of a service by its name or type."""
+    return _does(lambda call: _is_of_service(call, facts), spans, facts, _LEVELS)
+
+
+def _does(test: Callable[[Call], bool], spans: tuple[Span, ...], facts: Facts, levels: int) -> bool:
+    """Return whether a call in a piece of code, or in functions of this text that it calls, passes a test."""
     inside = [call for span in spans for call in facts.within(facts.calls, span)]
-    if any(call in sent or _is_sent(call, facts) for call in inside):
+    if any(map(test, inside)):
         return True
     if levels == 0:
         return False
@@ -153,14 +164,34 @@ def surely_leaves(spans: tuple[Span, ...], facts: Facts, levels: int = _LEVELS) 
     called |= {
         call.method for call in inside if call.receiver_written in ("this", "self", "s", "r", "j", "w")
     }
-    return any(
-        surely_leaves((scope.body,), facts, levels - 1) for scope in facts.functions_named(*{*texts, *called})
-    )
+    named = facts.functions_named(*{*texts, *called})
+    return any(_does(test, (scope.body,), facts, levels - 1) for scope in named)
 
 
-def _is_sent(call: Call, facts: Facts) -> bool:
-    if call.name in STARTED_PROGRAMS or call.method in _PROGRAMS:
+_CLOUDS = re.compile(
+    r"aws[-_]?sdk|amazonaws|cloud\.google|google\.cloud|Azure\.|minio-go|boto", re.IGNORECASE
+)
+
+
+def _is_of_cloud(call: Call, facts: Facts) -> bool:
+    """Return whether the type of an object is one of a library for a cloud: `s3.Client` of the AWS SDK."""
+    if not call.arguments or "." not in call.written:
+        return False
+    return _CLOUDS.search(call.name) is not None or _CLOUDS.search(_type_of(call, facts)) is not None
+
+
+def _is_heavy(call: Call, facts: Facts) -> bool:
+    if call.name in STARTED_PROGRAMS:
         return True
+    if call.method in _PROGRAMS:
+        # `tokio::spawn` starts a task.
+        return call.method != "spawn" or "Command" in call.name
+    # `Key::Blob(id)` makes a value (Rust).
+    is_value = call.constructs or (facts.language == "rust" and call.method[:1].isupper())
+    return bool(call.arguments) and not is_value and _MEDIA.search(call.method) is not None
+
+
+def _is_of_service(call: Call, facts: Facts) -> bool:
     if _ENDS.match(call.method) or is_logging(call) or call.method in _LOCAL_WORK or call.constructs:
         return False
     if _ONE_CONNECTION.search(call.receiver_written) or not call.arguments:
@@ -169,12 +200,7 @@ def _is_sent(call: Call, facts: Facts) -> bool:
         call.method in _OF_LISTS and call.arguments[0].value.shape == "function"
     ):
         return False
-    if _SENDS.match(call.method):
-        # What a function of another file of the project does is not known; that of this file is looked at.
-        own = call.receiver in ("self", "Self", "this") and bool(facts.functions_named(call.method))
-        return bool(call.receiver_written) and not own
-    is_module = call.receiver_written in facts.imports.names
-    if _MEDIA.search(call.method) or (_SERVICES.search(call.receiver_written) and not is_module):
+    if _SERVICES.search(call.receiver_written) and call.receiver_written not in facts.imports.names:
         return True
     return _SERVICE_TYPES.search(_type_of(call, facts)) is not None
 

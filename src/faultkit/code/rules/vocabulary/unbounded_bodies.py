@@ -19,8 +19,9 @@ _KTOR = frozenset(("receiveText", "receiveStream", "receiveChannel"))
 _RUST_ALL = NamePattern(r"^(axum\.body|hyper\.body)\.to_bytes$")
 
 
-def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
-    """Yield the places where a body of any size is taken into memory, and what does it."""
+def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str, bool]]:
+    """Yield the places where a body of any size is taken into memory, what does it, and whether no limit of
+    the server is known."""
     find = {"python": _python, "rust": _rust, "kotlin": _kotlin, "java": _java, "csharp": _csharp}.get(
         facts.language, _javascript
     )
@@ -28,13 +29,49 @@ def unbounded_bodies(facts: Facts) -> Iterator[tuple[Span, str]]:
     yield from _limits_removed(facts)
     for call in facts.calls:
         if call.method in METHODS and unpacks_any_size(call, facts):
-            yield call.span, f"{call.written}() unpacks a body to any size in memory"
+            yield call.span, f"{call.written}() unpacks a body to any size in memory", True
         elif not is_go and find(call, facts):
             where = "onto the disk" if call.name == "multer" and call.has("dest") else "into memory"
-            # ASP.NET refuses bodies of over 30 MB unless it is told otherwise.
-            is_limited = facts.language == "csharp" and call.method != "DisableRequestSizeLimit"
-            size = "a whole body, up to the limit of the server," if is_limited else "a body of any size"
-            yield call.span, f"{call.written}() takes {size} {where}"
+            limit = _server_limit(call, facts)
+            size = f"a whole body, up to {limit}," if limit else "a body of any size"
+            yield call.span, f"{call.written}() takes {size} {where}", not limit
+
+
+def _server_limit(call: Call, facts: Facts) -> str:
+    """Return the limit that holds for a body although the code around does not look at its size.
+
+    ASP.NET refuses bodies of over 30 MB, and Spring files of over 1 MB, unless they are told otherwise."""
+    if facts.language == "csharp" and call.method != "DisableRequestSizeLimit":
+        return "the limit of the server"
+    if facts.language == "java" and call.method == "getBytes" and not _may_be_streamed(call, facts):
+        return "the limit of the server"
+    given = call.argument("limit") if _PARSERS.match(call.name) else None
+    return given.value.literal if given is not None and "mb" in given.value.literal.lower() else ""
+
+
+_STREAMED = re.compile(
+    r"(?:new ByteArray(?:InputStream|Resource)|new InputStreamReader|Files\.write|\breadValue|\breadTree)"
+    r"\(\s*(?:\w+,\s*)?$"
+)
+
+
+def _may_be_streamed(call: Call, facts: Facts) -> bool:
+    """Return whether all bytes of an upload only go to what takes a stream as well (Java)."""
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    body = facts.text(scope.body)
+    at = call.span.start - scope.body.start
+    if _STREAMED.search(body[:at]):
+        return True
+    if len(call.assigned) != 1 or not call.assigned[0].isidentifier():
+        return False
+    uses = [
+        each.start()
+        for each in re.finditer(rf"\b{call.assigned[0]}\b(?!\.length)", body)
+        if each.start() > at
+    ]
+    return bool(uses) and all(_STREAMED.search(body[:use]) for use in uses)
 
 
 _DECLARED = re.compile(r"[^\n]*(?:content[-_]?length|getContentLength)\w*[^\n]*", re.IGNORECASE)
@@ -119,7 +156,7 @@ def _javascript(call: Call, facts: Facts) -> bool:
     if not re.fullmatch(r"(this\.)?(req|request|ctx\.req|incoming)", call.receiver_written):
         return False
     given = call.positional[1].value
-    collects = re.search(r"\+=|\.push\(", given.text) is not None
+    collects = re.search(r"\+=(?!\s*[\w.]+\.(?:byteLength|length|size)\b)|\.push\(", given.text) is not None
     limited = re.search(r"destroy|LIMIT|MAX|(?<!=)[<>]", given.text) is not None
     return collects and given.shape == "function" and not limited
 
@@ -149,13 +186,15 @@ _LIMITERS = (
     r"|JsonConfig::default\(\)\.limit|RequestBodyLimitLayer::new|Limited::new)"
 )
 """Makers of what takes bodies or frames up to a size, their first argument."""
+_ENDS = r"(?=\s*(?:[,;)}\]\n#]|$|//|/\*|\.to|as\b))"
+"""No operator follows: `Integer.MAX_VALUE - size` is another value."""
 _REMOVED = TextPattern(
-    rf"\b{_LIMIT_NAMES}['\"\]]*\s*[:=(]\s*{_UNLIMITED}\b|\b{_LIMITERS}\(\s*(?:[\w.]+,\s*)?{_UNLIMITED}\b"
+    rf"\b{_LIMIT_NAMES}['\"\]]*\s*[:=(]\s*{_UNLIMITED}\b{_ENDS}|\b{_LIMITERS}\(\s*(?:[\w.]+,\s*)?{_UNLIMITED}\b{_ENDS}"
 )
 _REMOVED_WORDS = (b"limit", b"size", b"max")
 
 
-def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str]]:
+def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str, bool]]:
     """Yield settings that take the limit of bodies away."""
     if not facts.syntax.has_any(*_REMOVED_WORDS):
         return
@@ -167,7 +206,9 @@ def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str]]:
             rf"\b{_LIMIT_NAMES}['\"\]]*\s*[:=(]\s*{name}|\b{_LIMITERS}\(\s*(?:[\w.]+,\s*)?{name}", text
         )
     for found in places:
-        yield facts.syntax.place_of(found), "this takes away the limit of the size of bodies"
+        # An option that is not set in a settings type of Rust leaves the limit of the library.
+        if facts.language != "rust" or not found[0].endswith("None"):
+            yield facts.syntax.place_of(found), "this takes away the limit of the size of bodies", True
 
 
 _MAY_REMOVE = TextPattern(rf"\b(?:{_LIMIT_NAMES}|{_LIMITERS})")

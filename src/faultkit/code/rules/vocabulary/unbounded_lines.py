@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import handler_around
+from faultkit.code.rules.vocabulary.fixed_sources import is_given_fixed
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WORDS = {
@@ -120,5 +121,8 @@ def _remote_files(facts: Facts) -> Iterator[tuple[Span, str]]:
             continue
         parts = [each.strip() for each in sent[1].split(",")]
         names = {each.name for each in scope.parameters}
-        if any(part in names and _FOREIGN.search(part) for part in parts):
+        if any(
+            part in names and _FOREIGN.search(part) and not is_given_fixed(part, scope, facts)
+            for part in parts
+        ):
             yield call.span, f"{call.written}() takes an answer of any size into memory"
