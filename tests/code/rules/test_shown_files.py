@@ -14,6 +14,11 @@ BY_SLUG = {rule.slug: rule for rule in RULES}
 _WHOLE = "whole-file-loaded"
 _PLACE = "file-written-in-place"
 _BODY = "whole-body-loaded"
+_PARSE = "unguarded-parse"
+_TEMP = "temporary-file-left"
+_LENGTH = "length-from-peer"
+_OPEN = "file-not-closed"
+_QUEUE = "unbounded-queue"
 
 _CASES = [
     # Spring refuses large files: it matters only where a stream would do.
@@ -187,6 +192,217 @@ _CASES = [
         function plain(text, word) {
           const temp = "tmp-" + word;
           return text.replace(temp, text + word);
+        }
+    """),
+    good(_PLACE, "python", """
+        import json
+
+        class PageCache:
+            def __init__(self, path):
+                self._path = path
+
+            def load(self):
+                with open(self._path) as file:
+                    return json.load(file)
+
+            def save(self, pages):
+                with open(self._path, "w") as file:
+                    json.dump(pages, file)
+    """),
+    # Another copy is written beside it.
+    good(_PLACE, "python", """
+        import json
+
+        class Marks:
+            def __init__(self, path):
+                self._path = path
+
+            def load(self):
+                with open(self._path) as file:
+                    return json.load(file)
+
+            def save(self, marks):
+                shutil.copy(self._path, self._path + ".bak")
+                with open(self._path, "w") as file:
+                    json.dump(marks, file)
+    """),
+    # A result in a folder that a caller gives.
+    good(_PLACE, "python", """
+        import json
+        import os
+
+        class Score:
+            def save(self, folder):
+                with open(os.path.join(folder, "metadata.json"), "w") as file:
+                    json.dump(self.values, file)
+
+            @classmethod
+            def load(cls, folder):
+                with open(os.path.join(folder, "metadata.json")) as file:
+                    return cls(json.load(file))
+    """),
+    good(_WHOLE, "javascript", """
+        import { load } from "cheerio";
+        async function page(link) {
+          const $ = load(await (await fetch(link)).json());
+          return { title: $("title").text() };
+        }
+    """),
+    bad(_WHOLE, "javascript", """
+        async function previewPage(link) {
+          const answer = await fetch(link);
+          return await answer.text();
+        }
+    """, 3),
+    bad(_PARSE, "javascript", """
+        app.post("/orders", (req, res) => {
+          const order = JSON.parse(req.body.order);
+          res.json(accept(order));
+        });
+    """, 2),
+    # The same program publishes on the channel.
+    good(_PARSE, "javascript", """
+        this.redisForEvents.on("message", (channel, data) => {
+          const event = JSON.parse(data);
+          this.emit(event.type, event);
+        });
+    """),
+    bad(_PARSE, "javascript", """
+        socket.on("message", (data) => {
+          const event = JSON.parse(data);
+          apply(event);
+        });
+    """, 2),
+    good(_PARSE, "javascript", """
+        export async function handler() {
+          const response = await got(ADDRESS);
+          return list(JSON.parse(response.body));
+        }
+    """),
+    bad(_PARSE, "javascript", """
+        export async function handler(event) {
+          return list(JSON.parse(event.body));
+        }
+    """, 2),
+    good(_PARSE, "javascript", """
+        const rows = statement.all(key);
+        const items = rows.map((row) => JSON.parse(row.body));
+    """),
+    good(_PARSE, "javascript", """
+        call({ method: "apps", callback: (r) => { fill(JSON.parse(r.message)); } });
+    """),
+    # The folder is where the result goes.
+    good(_TEMP, "python", """
+        import tempfile
+
+        def export(options):
+            folder = options["folder"]
+            if folder is None:
+                folder = tempfile.mkdtemp()
+            write_all(folder)
+    """),
+    good(_TEMP, "python", """
+        import tempfile
+
+        def fetch(address):
+            folder = tempfile.mkdtemp()
+            archive = download(address, folder)
+            return archive
+    """),
+    bad(_TEMP, "python", """
+        import tempfile
+
+        def fetch(address):
+            folder = tempfile.mkdtemp()
+            archive = download(address, folder)
+            unpack(archive)
+    """, 4),
+    good(_TEMP, "go", """
+        package run
+
+        func files(args []string) ([]string, error) {
+        	names := []string{}
+        	for _, each := range args {
+        		file, err := os.CreateTemp("", "arg")
+        		if err != nil {
+        			return nil, err
+        		}
+        		file.WriteString(each)
+        		names = append(names, file.Name())
+        	}
+        	return names, nil
+        }
+    """),
+    good(_LENGTH, "rust", """
+        use tokio::net::TcpStream;
+        fn entry(value: &[u8]) -> Result<Vec<u8>> {
+            let mut cursor = Cursor::new(value);
+            let length = cursor.read_u32::<BigEndian>()?;
+            let mut data = vec![0; length as usize];
+            cursor.read_exact(&mut data)?;
+            Ok(data)
+        }
+    """),
+    bad(_LENGTH, "rust", """
+        use tokio::net::TcpStream;
+        async fn frame(stream: &mut TcpStream) -> Result<Vec<u8>> {
+            let length = stream.read_u32().await?;
+            let mut data = vec![0; length as usize];
+            stream.read_exact(&mut data).await?;
+            Ok(data)
+        }
+    """, 3),
+    # To close the channel closes the file.
+    good(_OPEN, "java", """
+        import java.io.FileInputStream;
+        class Files {
+          long size(File file) throws IOException {
+            try (FileChannel channel = new FileInputStream(file).getChannel()) { return channel.size(); }
+          }
+        }
+    """),
+    bad(_OPEN, "java", """
+        import java.io.FileInputStream;
+        class Files {
+          long size(File file) throws IOException {
+            FileChannel channel = new FileInputStream(file).getChannel();
+            return channel.size();
+          }
+        }
+    """, 4),
+    good(_OPEN, "csharp", """
+        class C { string Read(Stream content) { return new StreamReader(content).ReadToEnd(); } }
+    """),
+    good(_OPEN, "csharp", """
+        class C { string Read() { var script = assembly.GetManifestResourceStream("a.sql");
+         var reader = new StreamReader(script!); return reader.ReadToEnd(); } }
+    """),
+    good(_OPEN, "kotlin", """
+        import java.io.FileOutputStream
+        fun write(file: File, head: ByteArray, rest: InputStream) {
+            FileOutputStream(file).apply {
+                write(head)
+                use { rest.copyTo(it) }
+            }
+        }
+    """),
+    good(_OPEN, "go", """
+        package main
+
+        func main() {
+        	file, err := os.Create("generated.go")
+        	if err != nil {
+        		os.Exit(1)
+        	}
+        	file.Write(generated())
+        }
+    """),
+    # Without a receiver, nothing can be sent.
+    good(_QUEUE, "rust", """
+        use sqlx::PgPool;
+        fn idle(pool: PgPool) -> Writer {
+            let (sender, _) = flume::unbounded();
+            Writer { pool, sender }
         }
     """),
 ]  # fmt: skip

@@ -95,16 +95,22 @@ _LAZY = (
 )
 
 
-def _is_on_memory(call: Call, facts: Facts) -> bool:
-    """Return whether a reader or writer of C# stands on bytes in memory, of which nothing stays open."""
-    first = call.argument(place=0)
-    return first is not None and any(
-        "MemoryStream" in text
+def _is_on_other_stream(call: Call, facts: Facts) -> bool:
+    """Return whether a reader or writer of C# stands on bytes in memory or in the program, of which nothing
+    stays open."""
+    first, scope = call.argument(place=0), facts.named_function_of(call)
+    if first is None:
+        return False
+    given = () if scope is None else scope.parameters
+    if any(each.name == first.value.text and each.type.endswith("Stream") for each in given):
+        return True
+    return any(
+        "MemoryStream" in text or "GetManifestResourceStream" in text
         for text in (
             first.value.text,
             *(
                 each.value.text
-                for each in facts.assignments_to(first.value.text, call)
+                for each in facts.assignments_to(first.value.text.rstrip("!"), call)
                 if each.value is not None
             ),
         )
@@ -122,11 +128,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue  # The stream of a handle closes it at its end.
         if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
             continue
-        if call.method in ("StreamReader", "StreamWriter") and _is_on_memory(call, facts):
+        if call.method in ("StreamReader", "StreamWriter") and _is_on_other_stream(call, facts):
             continue
+        if (scope := facts.function_of(call)) is not None and scope.short_name in ("main", "Main"):
+            continue  # It is closed with the process.
         if call.method == "XSSFWorkbook" and not call.arguments:
             continue  # A new one has no file.
-        if _is_owned_elsewhere(call, facts):
+        if _is_owned_elsewhere(call, facts) or _is_closed_by_channel(call, facts):
             continue
         if facts.language == "kotlin" and (
             _is_closed_in_chain(call, facts)
@@ -139,6 +147,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"what {call.written}() opens is not closed", POSSIBLE)
         elif not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+
+
+def _is_closed_by_channel(call: Call, facts: Facts) -> bool:
+    """Return whether the channel of a file is closed or kept, which closes the file, too (Java, Kotlin)."""
+    if facts.language not in ("java", "kotlin"):
+        return False
+    return any(
+        each.is_managed or is_closed_or_passed_on(each, facts) or _is_owned_elsewhere(each, facts)
+        for each in facts.calls_on(call)
+        if each.method in ("getChannel", "channel")
+    )
 
 
 def _is_owned_elsewhere(call: Call, facts: Facts) -> bool:
@@ -194,10 +213,14 @@ def _readers(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
 
 
+_USED = re.compile(r"\b(?:use|close)\s*[({]")
+
+
 def _is_closed_in_chain(call: Call, facts: Facts) -> bool:
     """Return whether a reader made of it is closed: `file.inputStream().bufferedReader().use { … }`."""
     return any(
         each.method in ("use", "useLines", "forEachLine", "readLines", "close")
+        or (each.method in ("apply", "also", "run", "let") and _USED.search(facts.text(each.span)))
         or _is_closed_in_chain(each, facts)
         for each in facts.calls_on(call)
         if each is not call

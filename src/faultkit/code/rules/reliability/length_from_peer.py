@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.stores import bound_names
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -85,7 +85,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         body = facts.text(scope.body)
         for found in at_once.finditer(body):
             what = "as much memory is taken as the other side names, whatever that is"
-            yield Hit(facts.syntax.place_of(found, scope.body.start), what, LIKELY)
+            sure = not _reads_memory(scope, body)
+            yield Hit(facts.syntax.place_of(found, scope.body.start), what, LIKELY if sure else POSSIBLE)
         for found in read.finditer(body):
             at = next(place for place, each in enumerate(found.groups(), 1) if each)
             yield from _taken(found[at], found.start(at), found.end(), scope, facts)
@@ -166,8 +167,21 @@ def _taken(shown: str, begins: int, ends: int, scope: Scope, facts: Facts) -> It
         return
     start = scope.body.start + len(body[:begins].encode())
     end = scope.body.start + len(body[: taken.end()].encode())
-    yield Hit(
-        Span(start, end), f"{shown} comes from the other side, and as much memory is taken for it", LIKELY
+    what = f"{shown} comes from the other side, and as much memory is taken for it"
+    yield Hit(Span(start, end), what, POSSIBLE if _reads_memory(scope, body) else LIKELY)
+
+
+_ON_MEMORY = re.compile(
+    r"(?:Cursor::new|ByteArrayInputStream|ByteBuffer\.wrap|\w*Deserializer|MemoryStream|BytesIO)"
+    r"\(\s*&?(?:mut )?(\w+)"
+)
+
+
+def _reads_memory(scope: Scope, body: str) -> bool:
+    """Return whether a function reads bytes that it is given, of which it is not known who made them."""
+    given = {each.name for each in scope.parameters}
+    return any("Cursor" in each.type for each in scope.parameters) or any(
+        name in given for name in _ON_MEMORY.findall(body)
     )
 
 

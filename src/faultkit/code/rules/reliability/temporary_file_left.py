@@ -104,6 +104,8 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
     word = rf"(?<![\w.])(?:{'|'.join(map(re.escape, names))})\b"
     if not names or _KEPT.search(text) or _is_passed_on(word, text) or _is_returned_in(word, after, facts):
         return
+    if _is_given_otherwise(held, made, scope, facts):
+        return
     removals = [each for each in facts.within(facts.calls, after) if _REMOVES.fullmatch(each.method)]
     what = f"the temporary file in {held}"
     if not removals and (_is_in_given_folder(made, facts) or _is_shown(word, text)):
@@ -127,6 +129,19 @@ def _left(made: Placed, names: tuple[str, ...], scope: Scope, facts: Facts) -> I
     others = [each for each in between if not any(is_within(each.span, one) for one in own)]
     if others:
         yield Hit(made.span, f"{what} is left behind when {others[0].written}() fails", LIKELY)
+
+
+def _is_given_otherwise(name: str, made: Placed, scope: Scope, facts: Facts) -> bool:
+    """Return whether the variable may also hold a path that was given: then it is where the result goes."""
+    return any(
+        each.targets == (name,)
+        and each.scope is scope
+        and each.value is not None
+        and each.value.shape not in ("none", "text")
+        and not is_within(made.span, each.span)
+        and each.span.start < made.span.start
+        for each in facts.assignments_of(name)
+    )
 
 
 def _is_in_given_folder(made: Placed, facts: Facts) -> bool:
@@ -159,7 +174,12 @@ def _other_names(names: tuple[str, ...], text: str) -> tuple[str, ...]:
         return ()
     held = "|".join(map(re.escape, names))
     path = r"(?:Name\(\)|name|path|getPath\(\)|getAbsolutePath\(\)|absolutePath)"
-    return tuple(re.findall(rf"\b(\w+)\s*:?=\s*(?:{held})\.{path}\s*[;\n]", text))
+    # `archive = download(url, folder)` is a path in the folder.
+    made = rf"\b(\w+)\s*:?=\s*(?:await )?[\w.]+\([^()\n]*(?<![\w.])(?:{held})\b[^()\n]*\)\s*[;\n]"
+    return (
+        *re.findall(rf"\b(\w+)\s*:?=\s*(?:{held})\.{path}\s*[;\n]", text),
+        *(name for name in re.findall(made, text) if re.search(rf"\breturn\s+{name}\b", text)),
+    )
 
 
 def _is_passed_on(word: str, text: str) -> bool:
@@ -170,7 +190,7 @@ def _is_passed_on(word: str, text: str) -> bool:
         and re.search(rf"\breturn\s+(await\s+)?[\w.]+\([^\n]*{word}[^\n]*\)", text) is None
     ) or re.search(
         rf"\byield\s[^\n]*{word}|\w\[[^\]\n]+\]\s*=\s*[^\n]*{word}|\b(self|this)\.\w+\s*=\s*[^\n]*{word}|\.(add|append|push|put|set|resolve|callback)"
-        rf"\(\s*[^\n()]*{word}|\b(resolve|callback|cb)\([^\n]*{word}|[:=]\s*&?{word}(\.Name\(\))?\s*[,}}]",
+        rf"\(\s*[^\n()]*{word}|\b(resolve|callback|cb)\([^\n]*{word}|\bappend\(\s*\w+,[^\n]*{word}|[:=]\s*&?{word}(\.Name\(\))?\s*[,}}]",
         text,
     ) is not None
 

@@ -163,6 +163,8 @@ def _takes_one(call: Call, facts: Facts) -> bool:
     scope = facts.function_of(call)
     if facts.language != "rust" or scope is None or not call.assigned:
         return False
+    if re.search(r",\s*_\w*\s*\)\s*=\s*$", facts.text(Span(scope.body.start, call.span.start))):
+        return True  # There is no receiver, so that nothing can be sent.
     sender = call.assigned[0]
     sends = [
         each

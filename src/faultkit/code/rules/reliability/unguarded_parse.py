@@ -1,7 +1,7 @@
 """Finds remote data that is parsed as JSON without a handler for malformed input.
 
-It is shown if the file shows that the text comes from outside: a function that answers requests or takes
-messages parses it, or an HTTP call of the same function gave it.
+It is shown if the text comes from a client: a function of Node that answers requests, or one that takes
+messages, parses it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LISTENER = re.compile(
     r"^_?(on_?message|handle_?message|process_?message|message_?handler|callback)$", re.IGNORECASE
 )
 _STREAMS = re.compile(
-    r"ws\b|web_?socket|socket|pubsub|consumer|subscription|listen\(|iter_lines|messages", re.IGNORECASE
+    r"\bws\b|web_?socket|socket|pubsub|consumer|subscription|listen\(|iter_lines|messages", re.IGNORECASE
 )
 
 
@@ -58,30 +58,49 @@ def _check(facts: Facts) -> Iterator[Hit]:
         is_message = _is_message(call, given.value.text, facts)
         if known or is_message:
             what = f"{call.written}({given.value.text[:40]}) fails on anything that is not JSON"
-            is_likely = is_message or _is_from_outside(call, given.value.text, facts)
+            is_foreign = is_message and not _is_of_own_channel(call, facts)
+            is_likely = is_foreign or _is_of_client(call, given.value.text, facts)
             yield Hit(call.span, what, LIKELY if is_likely else POSSIBLE)
 
 
-_HEAD = re.compile(r"[A-Za-z_]\w*")
 _NEXT = frozenset({"next", "res", "_res", "reply", "response", "h"})
-_SENT = re.compile(
-    r"\b(?:fetch|axios|requests|httpx|urlopen|got|ky|undici)\b|\.(?:recv|request)\(|session\.(?:get|post)\("
-)
 
 
-def _is_from_outside(call: Call, text: str, facts: Facts) -> bool:
-    """Return whether a text is a part of a request that is answered there, or of an answer."""
+def _is_of_client(call: Call, text: str, facts: Facts) -> bool:
+    """Return whether a text is a part of a request that a function of Node answers, or came out of a socket.
+
+    A handler of Python fails for one request alone, and so does a function that asked another service."""
     for scope in facts.functions_around(call):
         names = [each.name for each in scope.parameters]
         if names[:1] == ["req"] and _NEXT.intersection(names[1:]):
             return not _is_replaced_before(call, facts)
-    if handler_around(call, facts) is not None or ".recv" in text:
+    if ".recv" in text:
         return True
-    for head in _HEAD.findall(text):
-        for each in facts.assignments_to(head, call):
-            if each.value is not None and _SENT.search(each.value.text):
-                return True
-    return False
+    return facts.language != "python" and handler_around(call, facts) is not None and "req" in text
+
+
+_OWN_CHANNELS = re.compile(r"redis|messenger|pub_?sub|\bsub$|subscriber|bus$", re.IGNORECASE)
+
+
+def _is_of_own_channel(call: Call, facts: Facts) -> bool:
+    """Return whether a message came by a channel of Redis or a bus, on which the program itself publishes.
+
+    An async listener is another matter: what it rejects with ends the process, whoever published it."""
+    scope = facts.function_of(call)
+    if scope is None or facts.language == "python":
+        return False
+    own = f".{scope.short_name}" if scope.name else ""
+    listens = [
+        each
+        for each in facts.calls_of_method(*_ADDS, *_SUBSCRIBES)
+        if any(
+            argument.value.span == scope.span or (own and argument.value.text.endswith(own))
+            for argument in each.arguments
+        )
+    ]
+    return (not scope.is_async or bool(scope.name)) and any(
+        _OWN_CHANNELS.search(each.receiver_written) for each in listens
+    )
 
 
 def _is_replaced_before(call: Call, facts: Facts) -> bool:
@@ -116,14 +135,16 @@ def _is_message(call: Call, text: str, facts: Facts) -> bool:
     head = re.split(r"[.\[(]", text)[0]
     outer = facts.named_function_of(call)
     if outer is not None and outer.short_name in ("lambda_handler", "handler") and _BODY.search(text):
-        return True
+        given = {each.name for each in outer.parameters}
+        return head in given or any(head in loop.targets for loop in facts.loops_around(call))
     if any(head in loop.targets and _STREAMS.search(loop.over) for loop in facts.loops_around(call)):
         return True
     scope = facts.function_of(call)
     if scope is None or head not in " ".join(each.name for each in scope.parameters):
         return False
     if _LISTENER.match(scope.short_name):
-        return True
+        # In JavaScript, the answer of any function of a browser comes to a callback.
+        return scope.short_name != "callback" or facts.language == "python"
     for each in facts.calls_around(call):
         if not any(argument.value.span == scope.span for argument in each.arguments):
             continue

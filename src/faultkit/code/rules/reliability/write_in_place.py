@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.published_files import is_published
 from faultkit.code.rules.vocabulary.shared_drafts import shared_drafts
@@ -126,7 +127,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             key = _key(given, place, facts)
             if key in read and _is_state(given, place, read[key], outer, facts):
                 what = f"{given[:40]} is read back here, and is half written while {call.written}() runs"
-                lasts = _is_read_elsewhere(read[key], (call, place), facts) and not _is_script(facts)
+                lasts = _is_read_elsewhere(read[key], (call, place), facts) and not (
+                    _is_script(facts) or is_command_line(facts) or _can_be_made_again(given, outer, facts)
+                )
                 span = place.span if place is not call else call.span
                 yield Hit(span, what, LIKELY if lasts else POSSIBLE)
                 break
@@ -141,6 +144,19 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"{given[:40]} is written anew each time, half of it while {call.written}() runs"
                 yield Hit(call.span, what, POSSIBLE)
                 break
+
+
+_MADE_AGAIN = re.compile(
+    r"[cC]ache(?:_?[fF]ile|_?[pP]ath)?$|Cache(?:Store|File)?$|Temporary|\bwindow\b|__file__"
+)
+_COPIED = re.compile(r"backup|\bbak\b", re.IGNORECASE)
+
+
+def _can_be_made_again(path: str, outer: Scope, facts: Facts) -> bool:
+    """Return whether a file holds what can be had again: a cache, a file of the source, one with a copy."""
+    if _MADE_AGAIN.search(path) or _MADE_AGAIN.search(outer.owner) or facts.imports_any("electron"):
+        return True
+    return _COPIED.search(facts.text(outer.body)) is not None
 
 
 def _is_read_elsewhere(reads: list[Call], writes: tuple[Call, Call], facts: Facts) -> bool:
@@ -342,7 +358,7 @@ def _key(path: str, place: Call, facts: Facts) -> str:
 
 def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Facts) -> bool:
     """Return whether a name says that it is state, or an object is stored in a file that a field names."""
-    if _is_parameter(path, facts.functions_around(write)):
+    if _is_parameter(path, facts.functions_around(write)) or _is_in_given_folder(path, outer):
         # A pair of functions: `load(path)`, `save(path, state)`.
         callers = [facts.named_function_of(each) for each in facts.callers_of(outer)]
         if any(each is not None and _REPLACES.search(facts.text(each.body)) for each in callers):
@@ -365,6 +381,15 @@ def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Fa
     ):
         return False  # A path that is put together here: files of any kind.
     return _STORES.search(facts.text(outer.span)) is not None or _STATE.search(outer.owner) is not None
+
+
+_JOINED = re.compile(r"(?:[\w.]*[jJ]oin|Path\.Combine|Paths\.get)\(\s*(\w+)\s*,")
+
+
+def _is_in_given_folder(path: str, outer: Scope) -> bool:
+    """Return whether a path is that of a file in a folder that a caller gives: `join(folder, "a.json")`."""
+    found = _JOINED.match(path)
+    return found is not None and any(each.name == found[1] for each in outer.parameters)
 
 
 def _is_read_at_start(path: str, write: Call, reads: list[Call], facts: Facts) -> bool:

@@ -130,4 +130,9 @@ def _is_whole(call: Call, facts: Facts) -> bool:
         return "ofByteArray()" in facts.text(call.span)
     if call.method == "ReadAll":
         return len(call.positional) == 1 and call.positional[0].value.text.endswith(".Body")
+    if facts.syntax.language.family == "javascript":
+        # `$("title").text()` is the text of an element, and waits for nothing.
+        scope = facts.function_of(call)
+        is_result = scope is not None and facts.text(scope.body).strip() == facts.text(call.span)
+        return not call.arguments and (call.is_awaited or is_result)
     return not call.arguments or facts.language in ("rust", "csharp")
