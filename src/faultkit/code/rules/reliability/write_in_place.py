@@ -146,15 +146,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-_MADE_AGAIN = re.compile(
-    r"[cC]ache(?:_?[fF]ile|_?[pP]ath)?$|Cache(?:Store|File)?$|Temporary|\bwindow\b|__file__"
-)
+_MADE_AGAIN = re.compile(r"Cache(?:Store|File)?$|Temporary|\bwindow\b|__file__")
 _COPIED = re.compile(r"backup|\bbak\b", re.IGNORECASE)
 
 
 def _can_be_made_again(path: str, outer: Scope, facts: Facts) -> bool:
     """Return whether a file holds what can be had again: a cache, a file of the source, one with a copy."""
-    if _MADE_AGAIN.search(path) or _MADE_AGAIN.search(outer.owner) or facts.imports_any("electron"):
+    if (
+        _MADE_AGAIN.search(path)
+        or "cache" in path.lower()
+        or _MADE_AGAIN.search(outer.owner)
+        or facts.imports_any("electron")
+    ):
         return True
     return _COPIED.search(facts.text(outer.body)) is not None
 

@@ -111,7 +111,9 @@ def wholes_used_in_parts(facts: Facts) -> Iterator[tuple[Call, str, bool]]:
         if use == "line by line":
             yield call, use, _is_of_store(call, scope, facts)
         elif use is not None:
-            yield call, use, not is_used_otherwise(call, scope, facts)
+            # What a program has put into memory itself is there already.
+            is_own = call.name.endswith("MemoryStream.ToArray")
+            yield call, use, not is_own and not is_used_otherwise(call, scope, facts)
 
 
 _OF_STORES = re.compile(

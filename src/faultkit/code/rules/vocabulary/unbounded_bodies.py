@@ -208,7 +208,9 @@ def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str, bool]]:
     for found in places:
         # An option that is not set in a settings type of Rust leaves the limit of the library.
         if facts.language != "rust" or not found[0].endswith("None"):
-            yield facts.syntax.place_of(found), "this takes away the limit of the size of bodies", True
+            # ASP.NET does not hold a body in memory, and what reads it may have a limit of its own.
+            sure = facts.language != "csharp"
+            yield facts.syntax.place_of(found), "this takes away the limit of the size of bodies", sure
 
 
 _MAY_REMOVE = TextPattern(rf"\b(?:{_LIMIT_NAMES}|{_LIMITERS})")
@@ -240,8 +242,21 @@ def _rust(call: Call, facts: Facts) -> bool:
         return call.is_argument and _is_whole_of_request(call, facts, only_body=True)
     if not _RUST_ALL.match(call.name):
         return False
-    second = call.argument(place=1)
+    first, second = call.argument(place=0), call.argument(place=1)
+    if first is None or _is_of_answer(first.value.text, call, facts):
+        return False
     return second is None or second.value.text == "usize::MAX"
+
+
+_ANSWER = re.compile(r"\bres(?:p|ponse)?\.into_(?:parts|body)\(")
+
+
+def _is_of_answer(text: str, call: Call, facts: Facts) -> bool:
+    """Return whether a body is that of an answer which the program itself has made (Rust)."""
+    made = facts.assignments_to(text, call) if text.isidentifier() else ()
+    return any(
+        _ANSWER.search(each) for each in (text, *(one.value.text for one in made if one.value is not None))
+    )
 
 
 def _is_whole_of_request(call: Call, facts: Facts, *, only_body: bool = False) -> bool:
