@@ -14,11 +14,6 @@ BY_SLUG = {rule.slug: rule for rule in RULES}
 _WHOLE = "whole-file-loaded"
 _PLACE = "file-written-in-place"
 _BODY = "whole-body-loaded"
-_PARSE = "unguarded-parse"
-_TEMP = "temporary-file-left"
-_LENGTH = "length-from-peer"
-_OPEN = "file-not-closed"
-_QUEUE = "unbounded-queue"
 
 _CASES = [
     # Spring refuses large files: it matters only where a stream would do.
@@ -140,7 +135,6 @@ _CASES = [
             with open(config_path, "w") as file:
                 json.dump(config, file)
     """),
-    # What is written is needed for something else, too.
     bad(_BODY, "go", """
         package store
 
@@ -154,6 +148,7 @@ _CASES = [
         	fmt.Fprintf(w, "%x", sum)
         }
     """, 4),
+    # What is written is needed for something else, too.
     good(_BODY, "go", """
         package store
 
@@ -254,156 +249,20 @@ _CASES = [
           return await answer.text();
         }
     """, 3),
-    bad(_PARSE, "javascript", """
-        app.post("/orders", (req, res) => {
-          const order = JSON.parse(req.body.order);
-          res.json(accept(order));
-        });
-    """, 2),
-    # The same program publishes on the channel.
-    good(_PARSE, "javascript", """
-        this.redisForEvents.on("message", (channel, data) => {
-          const event = JSON.parse(data);
-          this.emit(event.type, event);
-        });
-    """),
-    bad(_PARSE, "javascript", """
-        socket.on("message", (data) => {
-          const event = JSON.parse(data);
-          apply(event);
-        });
-    """, 2),
-    good(_PARSE, "javascript", """
-        export async function handler() {
-          const response = await got(ADDRESS);
-          return list(JSON.parse(response.body));
+    good(_WHOLE, "rust", """
+        async fn rewrite(response: Response) -> Response {
+            let (parts, body) = response.into_parts();
+            let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            Response::from_parts(parts, Body::from(replaced(bytes)))
         }
     """),
-    bad(_PARSE, "javascript", """
-        export async function handler(event) {
-          return list(JSON.parse(event.body));
-        }
-    """, 2),
-    good(_PARSE, "javascript", """
-        const rows = statement.all(key);
-        const items = rows.map((row) => JSON.parse(row.body));
+    good(_WHOLE, "csharp", """
+        class S { void Set(KestrelServerOptions options) { options.Limits.MaxRequestBodySize = null; } }
     """),
-    good(_PARSE, "javascript", """
-        call({ method: "apps", callback: (r) => { fill(JSON.parse(r.message)); } });
-    """),
-    # The folder is where the result goes.
-    good(_TEMP, "python", """
-        import tempfile
-
-        def export(options):
-            folder = options["folder"]
-            if folder is None:
-                folder = tempfile.mkdtemp()
-            write_all(folder)
-    """),
-    good(_TEMP, "python", """
-        import tempfile
-
-        def fetch(address):
-            folder = tempfile.mkdtemp()
-            archive = download(address, folder)
-            return archive
-    """),
-    bad(_TEMP, "python", """
-        import tempfile
-
-        def fetch(address):
-            folder = tempfile.mkdtemp()
-            archive = download(address, folder)
-            unpack(archive)
-    """, 4),
-    good(_TEMP, "go", """
-        package run
-
-        func files(args []string) ([]string, error) {
-        	names := []string{}
-        	for _, each := range args {
-        		file, err := os.CreateTemp("", "arg")
-        		if err != nil {
-        			return nil, err
-        		}
-        		file.WriteString(each)
-        		names = append(names, file.Name())
-        	}
-        	return names, nil
-        }
-    """),
-    good(_LENGTH, "rust", """
-        use tokio::net::TcpStream;
-        fn entry(value: &[u8]) -> Result<Vec<u8>> {
-            let mut cursor = Cursor::new(value);
-            let length = cursor.read_u32::<BigEndian>()?;
-            let mut data = vec![0; length as usize];
-            cursor.read_exact(&mut data)?;
-            Ok(data)
-        }
-    """),
-    bad(_LENGTH, "rust", """
-        use tokio::net::TcpStream;
-        async fn frame(stream: &mut TcpStream) -> Result<Vec<u8>> {
-            let length = stream.read_u32().await?;
-            let mut data = vec![0; length as usize];
-            stream.read_exact(&mut data).await?;
-            Ok(data)
-        }
-    """, 3),
-    # To close the channel closes the file.
-    good(_OPEN, "java", """
-        import java.io.FileInputStream;
-        class Files {
-          long size(File file) throws IOException {
-            try (FileChannel channel = new FileInputStream(file).getChannel()) { return channel.size(); }
-          }
-        }
-    """),
-    bad(_OPEN, "java", """
-        import java.io.FileInputStream;
-        class Files {
-          long size(File file) throws IOException {
-            FileChannel channel = new FileInputStream(file).getChannel();
-            return channel.size();
-          }
-        }
-    """, 4),
-    good(_OPEN, "csharp", """
-        class C { string Read(Stream content) { return new StreamReader(content).ReadToEnd(); } }
-    """),
-    good(_OPEN, "csharp", """
-        class C { string Read() { var script = assembly.GetManifestResourceStream("a.sql");
-         var reader = new StreamReader(script!); return reader.ReadToEnd(); } }
-    """),
-    good(_OPEN, "kotlin", """
-        import java.io.FileOutputStream
-        fun write(file: File, head: ByteArray, rest: InputStream) {
-            FileOutputStream(file).apply {
-                write(head)
-                use { rest.copyTo(it) }
-            }
-        }
-    """),
-    good(_OPEN, "go", """
-        package main
-
-        func main() {
-        	file, err := os.Create("generated.go")
-        	if err != nil {
-        		os.Exit(1)
-        	}
-        	file.Write(generated())
-        }
-    """),
-    # Without a receiver, nothing can be sent.
-    good(_QUEUE, "rust", """
-        use sqlx::PgPool;
-        fn idle(pool: PgPool) -> Writer {
-            let (sender, _) = flume::unbounded();
-            Writer { pool, sender }
-        }
+    good(_BODY, "csharp", """
+        class C { public IActionResult Get(int id) { var stream = new MemoryStream(); print.Write(stream, id);
+         var bytes = stream.ToArray();
+         return File(bytes, "application/pdf"); } }
     """),
 ]  # fmt: skip
 

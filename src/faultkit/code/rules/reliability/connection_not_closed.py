@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import (
     CSHARP,
     GO,
@@ -71,6 +71,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call)
         if facts.function_of(call) is None or is_closed_or_passed_on(call, facts):
             continue
+        if _is_returned_by_name(call, facts):
+            continue
         if scope is not None and scope.owner.rpartition(".")[2].endswith("Command"):
             continue  # A command of Django runs once in its process.
         if facts.language == "csharp" and _is_of_dapper(call, facts):
@@ -95,6 +97,19 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.calls_of_method(*_ROWS):
             if call.assigned and not is_closed_or_passed_on(call, facts):
                 yield Hit(call.span, f"the rows of {call.written}() are never closed", LIKELY)
+
+
+def _is_returned_by_name(call: Call, facts: Facts) -> bool:
+    """Return whether a variable that gets the value of a choice is returned: `x = if (a) b else Socket()`."""
+    scope = facts.function_of(call)
+    if scope is None or call.assigned:
+        return False
+    names = {
+        each.targets[0]
+        for each in facts.own(facts.assignments, scope)
+        if each.value is not None and is_within(call.span, each.value.span) and len(each.targets) == 1
+    }
+    return any(step.text in names for step in facts.own(facts.steps_of("return"), scope))
 
 
 def _sure(call: Call, facts: Facts) -> float:

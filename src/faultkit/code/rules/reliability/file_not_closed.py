@@ -96,24 +96,19 @@ _LAZY = (
 
 
 def _is_on_other_stream(call: Call, facts: Facts) -> bool:
-    """Return whether a reader or writer of C# stands on bytes in memory or in the program, of which nothing
-    stays open."""
+    """Return whether a reader or writer of C# stands on a stream that is given or made before it.
+
+    That stream is looked at itself; one in memory or in the program leaves nothing open."""
     first, scope = call.argument(place=0), facts.named_function_of(call)
-    if first is None:
-        return False
+    if first is None or "MemoryStream" in first.value.text:
+        return first is not None
     given = () if scope is None else scope.parameters
     if any(each.name == first.value.text and each.type.endswith("Stream") for each in given):
         return True
     return any(
-        "MemoryStream" in text or "GetManifestResourceStream" in text
-        for text in (
-            first.value.text,
-            *(
-                each.value.text
-                for each in facts.assignments_to(first.value.text.rstrip("!"), call)
-                if each.value is not None
-            ),
-        )
+        "Stream" in each.value.text
+        for each in facts.assignments_to(first.value.text.rstrip("!"), call)
+        if each.value is not None
     )
 
 
@@ -160,6 +155,10 @@ def _is_closed_by_channel(call: Call, facts: Facts) -> bool:
     )
 
 
+_WRAPS = re.compile(r"as[A-Z]\w*|buffer(?:ed)?$|source$|sink$")
+"""Methods of Kotlin that give another form of a stream: `asSink()`."""
+
+
 def _is_owned_elsewhere(call: Call, facts: Facts) -> bool:
     """Return whether a field or an `out` parameter gets the file, or the caller in what is returned."""
     scope = facts.function_of(call)
@@ -168,7 +167,8 @@ def _is_owned_elsewhere(call: Call, facts: Facts) -> bool:
     given = {each.name for each in scope.parameters} if facts.language == "csharp" else set[str]()
     if any(f"self.{name}" in facts.file_names or name in given for name in call.assigned):
         return True
-    if call.is_argument or facts.calls_on(call):
+    wrapped = all(_WRAPS.match(each.method) for each in facts.calls_on(call))
+    if call.is_argument or not (wrapped and (facts.language == "kotlin" or not facts.calls_on(call))):
         return False
     return any(is_within(call.span, step.span) for step in facts.own(facts.steps_of("return"), scope))
 

@@ -177,10 +177,13 @@ _ON_MEMORY = re.compile(
 )
 
 
+_BUFFERS = re.compile(r"(?:^|[.\s&])(?:Cursor|ByteBuffer|ByteBuf|Bytes|BytesMut)$")
+
+
 def _reads_memory(scope: Scope, body: str) -> bool:
     """Return whether a function reads bytes that it is given, of which it is not known who made them."""
     given = {each.name for each in scope.parameters}
-    return any("Cursor" in each.type for each in scope.parameters) or any(
+    return any(_BUFFERS.search(each.type) for each in scope.parameters) or any(
         name in given for name in _ON_MEMORY.findall(body)
     )
 

@@ -173,7 +173,7 @@ def _other_names(names: tuple[str, ...], text: str) -> tuple[str, ...]:
     if not names:
         return ()
     held = "|".join(map(re.escape, names))
-    path = r"(?:Name\(\)|name|path|getPath\(\)|getAbsolutePath\(\)|absolutePath)"
+    path = r"(?:Name\(\)|name|path|getPath\(\)|getAbsolutePath\(\)|absolutePath|toFile\(\)|toPath\(\))"
     # `archive = download(url, folder)` is a path in the folder.
     made = rf"\b(\w+)\s*:?=\s*(?:await )?[\w.]+\([^()\n]*(?<![\w.])(?:{held})\b[^()\n]*\)\s*[;\n]"
     return (

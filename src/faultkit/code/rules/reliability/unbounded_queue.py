@@ -82,7 +82,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         few = _has_few(call) or _takes_one(call, facts) or _is_measured(call, facts)
         if not _is_bounded(call) and not _only_drained(call, facts) and not few:
             # A simple queue cannot be bounded, and is often used to hand over one answer.
-            sure = call.method not in _SIMPLE and (_is_of_executor(call, facts) or _may_be_flooded(facts))
+            sure = call.method not in _SIMPLE and (_may_be_flooded(facts) or _may_pile_up(call, facts))
             what = f"{call.written}() takes any number of items"
             yield Hit(call.span, what, LIKELY if sure else POSSIBLE)
 
@@ -101,14 +101,36 @@ _STREAMS = TextPattern(
 _TAKES = frozenset(("recv", "recv_many", "recv_async", "get", "take", "poll", "Take", "ReadAsync", "receive"))
 
 
-def _is_of_executor(call: Call, facts: Facts) -> bool:
-    """Return whether a pool of threads takes its tasks from the queue."""
+def _may_pile_up(call: Call, facts: Facts) -> bool:
+    """Return whether a pool takes its tasks from the queue, and callers give it any number of them.
+
+    A pool that is to grow when the queue is full does not, as that never is. One with a single size is a
+    queue with workers, as `newFixedThreadPool` makes them: then the text must show who gives it tasks."""
     names = {name.removeprefix("self.").removeprefix("this.") for name in call.assigned}
-    return any(
-        argument.value.span == call.span or argument.value.text.removeprefix("this.") in names
-        for each in facts.calls_with_method(_EXECUTOR.search)
-        for argument in each.arguments
-    )
+    for each in facts.calls_with_method(_EXECUTOR.search):
+        if any(
+            argument.value.span == call.span or argument.value.text.removeprefix("this.") in names
+            for argument in each.arguments
+        ):
+            sizes = [argument.value.text for argument in each.positional[:2]]
+            if len({*sizes}) > 1 or _is_fed(each, facts):
+                return True
+    return False
+
+
+def _is_fed(pool: Call, facts: Facts) -> bool:
+    """Return whether a function that is given something has the pool work on it."""
+    names = {name.removeprefix("self.").removeprefix("this.") for name in pool.assigned}
+    for each in facts.calls_of_method("submit", "execute", "supplyAsync", "runAsync"):
+        scope, used = facts.named_function_of(each), {each.receiver_written.removeprefix("this.")}
+        # `CompletableFuture.runAsync(task, pool)`
+        used.update(argument.value.text.removeprefix("this.") for argument in each.positional[1:])
+        if scope is None or not each.arguments or names.isdisjoint(used):
+            continue
+        text = each.arguments[0].value.text
+        if any(re.search(rf"\b{re.escape(one.name)}\b", text) for one in scope.parameters):
+            return True
+    return False
 
 
 _EXECUTOR = re.compile(r"ThreadPool(Task)?Executor$")

@@ -37,6 +37,12 @@ _STREAMS = re.compile(
 )
 
 
+_CONTENT = re.compile(
+    r"\w+(?:$|\(|(?:\.|\[[\"'])(?:value|data|body|content|payload|text|message|decode|get)\b)", re.IGNORECASE
+)
+"""A message, or what it carries; other members are columns of a row with the name of a message."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_PARSERS):
         given = call.argument(place=0)
@@ -94,7 +100,7 @@ def _is_of_own_channel(call: Call, facts: Facts) -> bool:
         each
         for each in facts.calls_of_method(*_ADDS, *_SUBSCRIBES)
         if any(
-            argument.value.span == scope.span or (own and argument.value.text.endswith(own))
+            argument.value.span == scope.span or (own and f".{argument.value.text}".endswith(own))
             for argument in each.arguments
         )
     ]
@@ -138,13 +144,13 @@ def _is_message(call: Call, text: str, facts: Facts) -> bool:
         given = {each.name for each in outer.parameters}
         return head in given or any(head in loop.targets for loop in facts.loops_around(call))
     if any(head in loop.targets and _STREAMS.search(loop.over) for loop in facts.loops_around(call)):
-        return True
+        return _CONTENT.match(text) is not None
     scope = facts.function_of(call)
     if scope is None or head not in " ".join(each.name for each in scope.parameters):
         return False
     if _LISTENER.match(scope.short_name):
         # In JavaScript, the answer of any function of a browser comes to a callback.
-        return scope.short_name != "callback" or facts.language == "python"
+        return scope.short_name != "callback" or (facts.language == "python" and head != "response")
     for each in facts.calls_around(call):
         if not any(argument.value.span == scope.span for argument in each.arguments):
             continue
