@@ -221,6 +221,21 @@ _CASES = [
                 with open(self._path, "w") as file:
                     json.dump(marks, file)
     """),
+    # A new file is removed when it cannot be written.
+    good(_PLACE, "go", """
+        package marks
+
+        func (m *Marks) Load() ([]byte, error) { return os.ReadFile(m.statePath) }
+
+        func (m *Marks) Save(marks Set) error {
+        	data, _ := json.Marshal(marks)
+        	if err := os.WriteFile(m.statePath, data, 0o600); err != nil {
+        		os.Remove(m.statePath)
+        		return err
+        	}
+        	return nil
+        }
+    """),
     # A result in a folder that a caller gives.
     good(_PLACE, "python", """
         import json

@@ -159,7 +159,18 @@ def _can_be_made_again(path: str, outer: Scope, facts: Facts) -> bool:
         or facts.imports_any("electron")
     ):
         return True
-    return _COPIED.search(facts.text(outer.body)) is not None
+    body = facts.text(outer.body)
+    return _COPIED.search(body) is not None or _is_removed(path, body)
+
+
+def _is_removed(path: str, body: str) -> bool:
+    """Return whether the function that writes a file also removes it, as is done with a new one."""
+    name = re.escape(path)
+    removes = r"\b(?:[rR]emove|unlink\w*|[dD]elete\w*|rm\w*)"
+    return (
+        re.search(rf"{removes}\(\s*&?(?:{name}|\w+\.Name\(\))|{name}\.(?:delete|unlink)\w*\(", body)
+        is not None
+    )
 
 
 def _is_read_elsewhere(reads: list[Call], writes: tuple[Call, Call], facts: Facts) -> bool:
