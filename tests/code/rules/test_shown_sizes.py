@@ -49,7 +49,7 @@ SHOWN = [
 
         class Mailer {
             private final ExecutorService pool =
-                new ThreadPoolExecutor(4, 4, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
+                new ThreadPoolExecutor(4, 16, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
         }
         """,
     ),
