@@ -226,11 +226,13 @@ _CASES = [
         }
     """),
     bad("http-client-per-call", "rust", """
-        async fn policy(domain: &str) -> Result<Bytes, Error> {
-            let client = reqwest::Client::builder().timeout(LIMIT).build()?;
-            client.get(format!("https://rules.example/{domain}")).send().await?.bytes().await
+        impl Rules {
+            async fn policy(&self, domain: &str) -> Result<Bytes, Error> {
+                let client = reqwest::Client::builder().timeout(LIMIT).build()?;
+                client.get(format!("https://rules.example/{domain}")).send().await?.bytes().await
+            }
         }
-    """, 2),
+    """, 3),
     good("http-client-per-call", "rust", """
         #[tauri::command]
         pub async fn load(url: String) -> Result<String, Error> {

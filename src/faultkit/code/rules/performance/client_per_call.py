@@ -1,8 +1,9 @@
 """Finds clients of HTTP and gRPC that are created for one request, so that connections are not reused.
 
-Evidence that it matters: each request, message or item of some data makes one, or a function with arguments
-makes it, sends with it and drops it. Requests of Python without a session outside of loops, clients that
-Python code makes for jobs, and those made once in a process or for a login, are `POSSIBLE`.
+Evidence that it matters: each request, message or item of some data makes one, or a method with arguments
+makes it, sends with it and drops it. Plain functions whose callers are not seen, requests of Python without
+a session outside of loops, clients that Python code makes for jobs, and those made once in a process or for
+a login, are `POSSIBLE`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.facts.facts import Placed
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary import client_names
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.client_factories import (
@@ -42,8 +44,21 @@ _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for hit in _made(facts):
-        is_seldom = hit.confidence >= LIKELY and runs_seldom_here(hit, facts)
-        yield replace(hit, confidence=POSSIBLE) if is_seldom else hit
+        is_sure = hit.confidence != LIKELY or (_repeats(hit, facts) and not runs_seldom_here(hit, facts))
+        yield hit if is_sure else replace(hit, confidence=POSSIBLE)
+
+
+def _repeats(place: Placed, facts: Facts) -> bool:
+    """Return whether a place runs again and again: for each request, message or item, or as an operation
+    with arguments of an object."""
+    scope = facts.named_function_of(place)
+    if scope is None or frequency_of(place, facts) is not None:
+        return True
+    return scope.is_method and any(each.name not in _NO_DATA for each in scope.parameters)
+
+
+_NO_DATA = frozenset(("self", "cls", "ctx", "ct", "token", "cancellationToken"))
+"""Parameters that are the object itself, or end a call."""
 
 
 def _made(facts: Facts) -> Iterator[Hit]:
@@ -56,7 +71,7 @@ def _made(facts: Facts) -> Iterator[Hit]:
         if is_client and b"WebAssemblyHostBuilder" in facts.syntax.source:
             continue  # In a browser, a scope lasts as long as the program.
         if is_client and (by := request_scope_of(call, facts)):
-            yield Hit(call.span, f"{call.written}() connects anew: {by}", LIKELY)
+            yield Hit(call.span, f"{call.written}() connects anew: {by}", CERTAIN)
             continue
         if facts.function_of(call) is None:
             continue
@@ -174,6 +189,8 @@ def _is_made_here(option: str, call: Call, facts: Facts) -> bool:
 
 def _owns_transport(call: Call, facts: Facts) -> bool:
     """Return whether a client of Go has connections of its own: without a transport it shares the default."""
+    if "DisableKeepAlives: true" in " ".join(facts.text(call.span).split()):
+        return False  # No connection is to be kept.
     return call.name.endswith("Transport") or _is_made_here("Transport", call, facts)
 
 
@@ -447,6 +464,14 @@ def _serves_one(call: Call, facts: Facts) -> bool:
     return len(sent) == 1 and not facts.loops_around(sent[0])
 
 
+_WORDS = (
+    b"httpx", b"requests", b"aiohttp", b"urllib3", b"boto3", b"openai", b"anthropic", b"zeep", b"suds",
+    b"soap", b"azure", b"google", b"stripe", b"twilio", b"ssh2", b"elastic", b"opensearch", b"minio",
+    b"slack", b"algolia", b"sendgrid", b"ldapjs", *GRPC_WORDS, b"axios", b"Agent", b"undici", b"got",
+    b"aws-sdk", b"awssdk", b"aws.sdk", b"nodemailer", b"HttpClient", b"RestTemplate", b"WebClient",
+    b"RestClient", b"reqwest", b"net/http",
+)  # fmt: skip
+
 RULE = Rule(
     id="FK-P002",
     slug="http-client-per-call",
@@ -457,43 +482,5 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(
-        b"httpx",
-        b"requests",
-        b"aiohttp",
-        b"urllib3",
-        b"boto3",
-        b"openai",
-        b"anthropic",
-        b"zeep",
-        b"suds",
-        b"soap",
-        b"azure",
-        b"google",
-        b"stripe",
-        b"twilio",
-        b"ssh2",
-        b"elastic",
-        b"opensearch",
-        b"minio",
-        b"slack",
-        b"algolia",
-        b"sendgrid",
-        b"ldapjs",
-        *GRPC_WORDS,
-        b"axios",
-        b"Agent",
-        b"undici",
-        b"got",
-        b"aws-sdk",
-        b"awssdk",
-        b"aws.sdk",
-        b"nodemailer",
-        b"HttpClient",
-        b"RestTemplate",
-        b"WebClient",
-        b"RestClient",
-        b"reqwest",
-        b"net/http",
-    ),
+    words=_WORDS,
 )

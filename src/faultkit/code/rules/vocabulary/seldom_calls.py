@@ -19,6 +19,11 @@ _LOGIN = re.compile(
 )
 _FLOW = re.compile(r"pkce|device_?(?:code|flow|auth)", re.IGNORECASE)
 """Logins of programs that users run themselves, whatever listens for the answer."""
+_SELDOM = re.compile(
+    r"(?:main|register|install|uninstall)(?:_?async)?$|\w*(?:licen[cs]e|telemetry|usage_?report|latest_?version)",
+    re.IGNORECASE,
+)
+"""Functions that run once for a program, a user or a day."""
 _HOST = re.compile(r"https?://[^/\"'`{$]*(?:\$?\{(\w*)\}|\$(\w+))")
 
 
@@ -30,7 +35,7 @@ def runs_seldom_here(place: Placed, facts: Facts) -> bool:
     if any(_OF_DESKTOP.search(each.name) for scope in around for each in scope.decorators):
         return True
     names = [f"{scope.owner.rpartition('.')[2]} {scope.short_name}" for scope in around]
-    if any(map(_FLOW.search, names)):
+    if any(map(_FLOW.search, names)) or any(_SELDOM.match(scope.short_name) for scope in around):
         return True
     if any(map(_LOGIN.search, names)) and not any(scope.route for scope in around):
         return True
