@@ -189,3 +189,19 @@ def test_a_digest_differs_where_the_facts_do() -> None:
     assert len({each.digest for each in some}) == len(some)
     assert [pickle.loads(pickle.dumps(each)).digest for each in some] == [each.digest for each in some]
     assert NO_PROJECT.digest == Project().digest == b""
+
+
+def test_dependencies_of_cargo(tmp_path: Path) -> None:
+    (tmp_path / "Cargo.toml").write_text(
+        '[package]\nname = "a"\n[dependencies]\naxum = "0.7.2"\nserde = { version = "1.0", features = [] }\n'
+        "clap.workspace = true\n[target.'cfg(unix)'.dependencies]\nnix = \"0.29\"\n"
+    )
+    found = Manifests(str(tmp_path)).above(str(tmp_path), "rust")
+    assert found.dependencies == {"axum": (0, 7), "serde": (1, 0), "clap": (), "nix": (0, 29)}
+
+
+def test_a_workspace_of_cargo_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "Cargo.toml").write_text(
+        '[workspace]\nmembers = ["a"]\n[workspace.dependencies]\naxum = "0.7"\n'
+    )
+    assert Manifests(str(tmp_path)).above(str(tmp_path), "rust") is NO_PROJECT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.code.facts import Project
 from faultkit.code.review.engine import RULES, findings_of
 from faultkit.code.rules.rule import LIKELY
 from tests.code.rules.cases import Case, bad, good
@@ -60,6 +61,95 @@ _CASES = [
             return err
         }
     """, 4),
+    # A transport from elsewhere may have a limit for the answer.
+    good("http-call-without-timeout", _GO, """
+        package a
+        import "net/http"
+        func load(u string, transport http.RoundTripper) (*http.Response, error) {
+            client := &http.Client{Transport: transport}
+            return client.Get(u)
+        }
+    """),
+    bad("http-call-without-timeout", _GO, """
+        package a
+        import "net/http"
+        func load(u string) (*http.Response, error) {
+            transport := &http.Transport{MaxIdleConns: 3}
+            client := &http.Client{Transport: transport}
+            return client.Get(u)
+        }
+        func again(u string) (*http.Response, error) {
+            client := &http.Client{Transport: trace(http.DefaultTransport)}
+            return client.Get(u)
+        }
+    """, 6, 10),
+    # A comment says why there is none.
+    good("http-call-without-timeout", _GO, """
+        package a
+        import "net/http"
+        func follow(u string) (*http.Response, error) {
+            // No timeout: the log is followed until it ends.
+            client := &http.Client{}
+            return client.Get(u)
+        }
+    """),
+    # The limit is in options of a variable.
+    good("http-call-without-timeout", _TS, """
+        import axios from "axios";
+        export async function send(request: Request) {
+          const config = { url: request.url, timeout: request.limit };
+          return (await axios(config)).data;
+        }
+    """),
+    bad("http-call-without-timeout", _TS, """
+        import axios from "axios";
+        export async function send(request: Request) {
+          const config = { url: request.url };
+          return (await axios(config)).data;
+        }
+    """, 4),
+    # The library has a limit of its own.
+    good("http-call-without-timeout", _JAVA, """
+        import org.elasticsearch.client.RestClient;
+        class Search { void open(HttpHost host) { this.client = RestClient.builder(host).build(); } }
+    """),
+    good("http-call-without-timeout", _KT, """
+        import io.ktor.client.HttpClient
+        import io.ktor.client.engine.cio.CIO
+        class Weather { val http = HttpClient(CIO) { expectSuccess = true } }
+    """),
+    bad("http-call-without-timeout", _KT, """
+        import io.ktor.client.HttpClient
+        import io.ktor.client.engine.okhttp.OkHttp
+        class Weather { val http = HttpClient(OkHttp) { expectSuccess = true } }
+    """, 3),
+    # A file that only registers a client sends nothing.
+    good("http-call-without-timeout", _CS, """
+        class Startup { void Add(IServiceCollection services) {
+            services.AddSingleton(p => p.GetRequiredService<Index>());
+            services.AddHttpClient("index", http => { http.Timeout = Timeout.InfiniteTimeSpan; });
+        } }
+    """),
+    # The caller gets the socket, and sets its limit.
+    good("socket-without-timeout", _TS, """
+        import { createConnection } from "net";
+        class Connector {
+          async connect(to: Options) {
+            this.stream = createConnection(to);
+            this.stream.once("error", (error) => { this.first = error; });
+            return this.stream;
+          }
+        }
+    """),
+    bad("socket-without-timeout", _TS, """
+        import { createConnection } from "net";
+        class Connector {
+          async connect(to: Options) {
+            this.stream = createConnection(to);
+            this.stream.once("error", (error) => { this.first = error; });
+          }
+        }
+    """, 4),
 ]  # fmt: skip
 
 
@@ -68,3 +158,22 @@ def test_only_what_is_proved_is_shown(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)
     assert shown == case.lines, [(each.line, each.message, each.confidence) for each in found]
+
+
+_LOAD = """\
+use reqwest::Client;
+async fn load(url: &str) -> Result<String, Error> {
+    Client::new().get(url).send().await?.text().await
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "is_shown"),
+    [((), True), (("ratatui",), False), (("ratatui", "axum"), True), (("tauri",), False)],
+)
+def test_a_program_of_one_user_is_known_by_its_manifest(dependencies: list[str], is_shown: bool) -> None:
+    project = Project({name: () for name in dependencies})
+    rule = BY_SLUG["http-call-without-timeout"]
+    (found,) = findings_of(_LOAD, "rust", rules=[rule], project=project)
+    assert (found.confidence >= LIKELY) is is_shown

@@ -48,7 +48,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif default_s is None:
             if is_without_option(call, facts):
                 continue
-            sure = POSSIBLE if _is_of_user(call, facts) else CERTAIN
+            sure = POSSIBLE if _is_of_user(call, facts) or _is_deliberate(call, facts) else CERTAIN
             yield Hit(
                 _with_builder(call, facts), f"{call.written}() has no timeout and may wait for ever", sure
             )
@@ -89,6 +89,12 @@ def _is_of_user(call: Call, facts: Facts) -> bool:
     if first is not None and _HERE.match(first.value.text):
         return True
     return is_for_one_user(facts) or _MAIN.search(facts.syntax.source) is not None
+
+
+def _is_deliberate(call: Call, facts: Facts) -> bool:
+    """Return whether a comment at a request or at its client says why it has no limit."""
+    places = (call,) if call.origin is None else (call, call.origin)
+    return any("timeout" in facts.comment_at(each).lower() for each in places)
 
 
 _MAIN = TextPattern(rb"^if __name__ == ['\"]__main__['\"]:", re.MULTILINE)

@@ -107,7 +107,7 @@ def _is_handed_out(call: Call, facts: Facts) -> bool:
         for name in each.assigned
     }
     return any(
-        step.kind == "return" and step.text.strip().rstrip(";") in names
+        step.kind == "return" and step.text.strip().rstrip(";").replace("this.", "self.") in names
         for step in facts.within(facts.steps, scope.body)
     ) or any(
         one.value.text.replace("this.", "self.") in names or one.value.text in names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 SESSION_METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
@@ -16,15 +16,32 @@ def is_endless_field(call: Call, facts: Facts) -> bool:
     """Return whether each literal of this text gives the field of a call a client without a timeout (Go)."""
     field = call.receiver_written.rpartition(".")[2]
     given = [
-        each.value.text
-        for made in facts.calls
-        if made.constructs
-        for each in made.arguments
-        if each.name == field
+        each.value for made in facts.calls if made.constructs for each in made.arguments if each.name == field
     ]
-    set_later = any(name.endswith(f"{field}.Timeout") for name in facts.assigned_names)
-    endless = all(_ENDLESS.fullmatch(text) and "Timeout" not in text for text in given)
-    return bool(given) and not set_later and endless and "ResponseHeaderTimeout" not in facts.whole_text
+    if any(name.endswith(f"{field}.Timeout") for name in facts.assigned_names):
+        return False
+    endless = all(_ENDLESS.fullmatch(each.text) and "Timeout" not in each.text for each in given)
+    clients = [
+        client
+        for client in facts.calls_named("net/http.Client")
+        for each in given
+        if is_within(client.span, each.span)
+    ]
+    return bool(given) and endless and all(is_endless_transport(each, facts) for each in clients)
+
+
+def is_endless_transport(client: Call, facts: Facts) -> bool:
+    """Return whether the transport of a client has no limit for an answer: that of the library, or one of
+    this text (Go). One from elsewhere may have it."""
+    given = client.argument("Transport")
+    if given is None or "http.DefaultTransport" in given.value.text:
+        return "ResponseHeaderTimeout" not in facts.whole_text
+    makes = [given.value.text]
+    makes += [
+        each.value.text for each in facts.assignments_to(given.value.text, client) if each.value is not None
+    ]
+    known = any("http.Transport{" in each or "http.DefaultTransport" in each for each in makes)
+    return known and "ResponseHeaderTimeout" not in facts.whole_text
 
 
 def is_session_field(call: Call, facts: Facts) -> bool:

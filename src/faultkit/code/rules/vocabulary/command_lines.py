@@ -19,6 +19,19 @@ COMMAND_LINES = (
 _OF_COMMANDS = NamePattern(
     r"/cli(/v\d+)?$|^System\.CommandLine|(^|\.)(picocli|jcommander|clikt|airline)\b|^(clap|structopt|argh|gumdrop)\b"
 )
+_OF_USERS = (
+    "commander", "@commander-js/extra-typings", "yargs", "@oclif/core", "cac", "inquirer",
+    "@inquirer/prompts", "meow", "ink", "electron", "crossterm", "ratatui", "dialoguer", "indicatif",
+    "inquire", "tauri", "egui", "iced", "Spectre.Console.Cli", "System.CommandLine", "CommandLineParser",
+    "Avalonia", "Microsoft.Maui.Controls",
+)  # fmt: skip
+"""Packages of programs at a terminal or with a screen."""
+_OF_SERVERS = (
+    "express", "fastify", "koa", "hono", "@nestjs/core", "@hapi/hapi", "next", "nuxt", "@trpc/server",
+    "bullmq", "axum", "actix-web", "warp", "rocket", "poem", "salvo", "tonic", "hyper", "tower-http",
+    "Microsoft.NET.Sdk.Web",
+)  # fmt: skip
+"""Packages of services."""
 _OF_BROWSER = re.compile(
     r"^(?:window\.\w|(?:local|session)Storage\.\w|(?:chrome|browser)\.(?:runtime|tabs|storage)\b"
     r"|document\.(?:getElement|querySelector|createElement|body|cookie|title|head|addEventListener|location))"
@@ -42,13 +55,18 @@ def is_command_line(facts: Facts) -> bool:
 
 def is_for_one_user(facts: Facts) -> bool:
     """Return whether a text is part of a program for a terminal or a browser: its user sees what hangs."""
-    if is_command_line(facts):
+    if is_command_line(facts) or _is_program_of_user(facts):
         return True
     source = facts.syntax.source
     if facts.language == "go":
         is_main = _GO_MAIN.search(source) is not None and facts.imports_any("flag")
         return is_main and _GO_SERVES.search(source) is None
     return is_for_browser(facts)
+
+
+def _is_program_of_user(facts: Facts) -> bool:
+    """Return whether the manifest names what draws on a terminal or screen, and nothing that serves."""
+    return facts.project.has_any(*_OF_USERS) and not facts.project.has_any(*_OF_SERVERS)
 
 
 @lru_cache(maxsize=4)

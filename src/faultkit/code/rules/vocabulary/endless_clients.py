@@ -38,6 +38,8 @@ _MADE = NamePattern(
     r"|HttpClients\.createDefault|HttpClients\.custom\(\)(\.\w+\(\))*\.build|HttpClientBuilder\.create\(\)(\.\w+\(\))*\.build"
     r"|HttpAsyncClients\.createDefault|ClientBuilder\.newClient)$"
 )
+_OF_SEARCH = NamePattern(r"\b(elasticsearch|opensearch)\b")
+"""Clients of search engines, which limit each read to 30 s by themselves."""
 _LIMITS_CONNECTING = NamePattern(r"[cC]onnect(ion)?(Request)?Timeout")
 _REST_TEMPLATE = NamePattern(r"(^|\.)RestTemplate$")
 _OKHTTP = NamePattern(r"(^|\.)OkHttpClient\b.*\.(readTimeout|connectTimeout|writeTimeout)$")
@@ -97,7 +99,7 @@ _LIMITED_EACH = TextPattern(
 )
 """C#: what limits each request apart from its client."""
 _SENDS = TextPattern(
-    rb"\.(?:Get|Post|Put|Patch|Delete|Send|Execute|Download|Upload)\w*(?:<[^;>()]*>)?\(|[cC]ommandTimeout"
+    rb"\.(?:Get|Post|Put|Patch|Delete|Send|Execute|Download|Upload)(?:\w*Async)?(?:<[^;>()]*>)?\(|[cC]ommandTimeout"
 )
 """C#: what sends with a client."""
 _MAIL_SESSIONS = (
@@ -154,7 +156,8 @@ def _ktor(facts: Facts) -> Iterator[tuple[Span, str]]:
     for call in facts.calls_named("io.ktor.client.HttpClient"):
         engine = call.argument(place=0)
         # Of engines without any limit, each request is reported.
-        if engine is not None and not re.search(r"Mock|\b(Java|Curl|Js)\b", engine.value.text):
+        # CIO ends a whole request after 15 s by itself.
+        if engine is not None and not re.search(r"Mock|\b(Java|Curl|Js|CIO)\b", engine.value.text):
             yield call.span, f"{call.written}() sets no limit for a whole request, which may wait long"
 
 
@@ -269,7 +272,7 @@ def _java(facts: Facts) -> Iterator[tuple[Span, str]]:
             if facts.imports_any("org.springframework") and not is_limited:
                 yield call.span, f"{call.written}() has no timeout, and its requests may wait for ever"
             continue
-        if not _MADE.search(call.name) or is_limited:
+        if not _MADE.search(call.name) or is_limited or _OF_SEARCH.search(call.name):
             continue
         parts = " ".join(facts.text(each.span) for each in chain(call))
         if not _CONFIGURED.search(parts) and not _is_configured(call, facts):

@@ -16,6 +16,7 @@ from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.client_fields import (
     SESSION_METHODS,
     is_endless_field,
+    is_endless_transport,
     is_session_field,
     typed_field,
 )
@@ -228,6 +229,8 @@ def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
         return True
     if library.name == "axios" and "axios.defaults.timeout" in facts.assigned_names:
         return None
+    if library.name == "axios" and _has_limit_in_variable(call, facts):
+        return True
     if _unknown_options(call, library) and not _spreads_without_timeout(call, facts):
         return None
     if "javascript" in library.languages and _by_dispatcher(call, facts):
@@ -320,6 +323,18 @@ def _unknown_options(call: Call, library: Library) -> bool:
     )
 
 
+_LIMIT_KEY = re.compile(r"\b(?:timeout|signal|cancelToken)\b")
+
+
+def _has_limit_in_variable(call: Call, facts: Facts) -> bool:
+    """Return whether the options of a request are in a variable of this text, and have a limit."""
+    first = call.argument(place=0)
+    if first is None or first.value.shape != "name":
+        return False
+    made = facts.assignments_to(first.value.text, call)
+    return any(_LIMIT_KEY.search(facts.text(each.span)) for each in made)
+
+
 def _body_place(call: Call, library: Library) -> int | None:
     """Return the index of the body among the arguments; its keys are no options."""
     return 1 if call.method in ("post", "put", "patch") and library.name == "axios" else None
@@ -382,8 +397,9 @@ def _go_timeout(call: Call, facts: Facts) -> bool | None:
     if client is not None and client.name == "net/http.Client":
         if client.has("Timeout"):
             return True
-        names = {f"{each}.Timeout" for each in client.assigned}
-        return not names.isdisjoint(facts.assigned_names)
+        if not {f"{each}.Timeout" for each in client.assigned}.isdisjoint(facts.assigned_names):
+            return True
+        return False if is_endless_transport(client, facts) else None
     if call.name.startswith("net/http.Client."):
         return False if is_endless_field(call, facts) else None
     return False
