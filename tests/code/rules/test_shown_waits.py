@@ -150,6 +150,64 @@ _CASES = [
           }
         }
     """, 4),
+    # Callers look at the body that a function hands out; a page shows it.
+    good("unchecked-response-status", _JS, """
+        export function orders(page) {
+          return fetch(`${base}/orders?page=${page}`).then((answer) => answer.json());
+        }
+    """),
+    bad("unchecked-response-status", _JS, """
+        export function orders(page) {
+          return fetch(`${base}/orders?page=${page}`).then((answer) => answer.json());
+        }
+        export async function remove(id) {
+          const answer = await fetch(`${base}/orders/${id}`, { method: "DELETE" });
+          if (!answer.ok) throw new Error("refused");
+        }
+    """, 2),
+    good("unchecked-response-status", _TS, """
+        const answer = await fetch("/settings.json");
+        window.settings = await answer.json();
+    """),
+    bad("unchecked-response-status", _TS, """
+        export async function rate(from: string) {
+          const answer = await fetch(`https://rates.example/${from}`);
+          const found = await answer.json();
+          cache.set(from, found);
+          return found.rate;
+        }
+    """, 2),
+    good("unchecked-response-status", _PY, """
+        import requests
+        def call(path):
+            answer = requests.get(f"https://a.example/{path}", timeout=5)
+            return answer.json()
+    """),
+    bad("unchecked-response-status", _PY, """
+        import requests
+        def names():
+            answer = requests.get("https://a.example/users", timeout=5)
+            return answer.json()["names"]
+    """, 3),
+    # What has no fields of the type is refused.
+    good("unchecked-response-status", _RS, """
+        async fn user(id: u32) -> Result<User, Error> {
+            let answer = reqwest::get(format!("https://a.example/{id}")).await?;
+            let user: User = answer.json().await?;
+            Ok(user)
+        }
+    """),
+    # The body is closed, not read.
+    good("unchecked-response-status", _GO, """
+        package a
+        import "net/http"
+        func reach(u string) error {
+            resp, err := http.Get(u)
+            if err != nil { return err }
+            defer closer(resp.Body)
+            return nil
+        }
+    """),
 ]  # fmt: skip
 
 

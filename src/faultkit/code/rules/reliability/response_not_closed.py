@@ -227,7 +227,7 @@ def _go_open(call: Call, facts: Facts) -> bool:
     # `defer func(body io.ReadCloser) { _ = body.Close() }(resp.Body)`, `defer closeBody(resp.Body)`
     given = any(
         argument.value.text == name
-        or (argument.value.text == f"{name}.Body" and (each.is_deferred or _CLOSES.search(each.written)))
+        or (argument.value.text == f"{name}.Body" and (each.is_deferred or CLOSES.search(each.written)))
         for each in inside
         for argument in each.arguments
     )
@@ -238,7 +238,8 @@ def _go_open(call: Call, facts: Facts) -> bool:
     return not (closed or given or returned)
 
 
-_CLOSES = re.compile(r"(?i:close|drain|discard)\w*$")
+CLOSES = re.compile(r"(?i:close|drain|discard)\w*$")
+"""Names of functions that are given a body to close it."""
 
 
 def left_open_on_a_way(call: Call, facts: Facts) -> Span | None:

@@ -1,7 +1,8 @@
 """Finds HTTP responses that are used without a check of their status.
 
 Evidence that it matters: an answer is read or dropped where nothing handles that it is no answer. A read
-within a try that handles its failure, or beside a look at an error in the body, is `POSSIBLE`.
+within a try that handles its failure, beside a look at an error in the body, for a caller who gets the whole
+body, or in a browser is `POSSIBLE`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Access, Call, Facts
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.response_not_closed import CLOSES
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(
@@ -49,10 +53,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_read(request, facts) and not _is_checked(request, facts):
             what = f"the answer of {request.call.written}() is used whatever its status is"
-            yield Hit(request.call.span, what, POSSIBLE if _is_handled(request, facts) else LIKELY)
+            is_open = _is_handled(request, facts) or _is_for_others(request, facts)
+            yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
         elif _is_dropped(request, facts) and not _is_checked(request, facts):
             what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"
-            yield Hit(request.call.span, what, LIKELY)
+            yield Hit(request.call.span, what, POSSIBLE if is_for_browser(facts) else LIKELY)
     if facts.imports_any("retrofit2.Response"):
         yield from _retrofit(facts)
     if facts.imports_any("axios"):
@@ -76,6 +81,48 @@ def _is_handled(request: HttpRequest, facts: Facts) -> bool:
         return False
     users = [scope, *(facts.named_function_of(each) for each in facts.callers_of(scope))]
     return any(each is not None and _ERROR_IN_BODY.search(facts.text(each.body)) for each in users)
+
+
+_WHOLE = re.compile(r"[\s)!]*(?:as\s[^;\n]*)?[;,)\s}]*(?:\n|$)")
+"""What may follow a body that is returned as it is."""
+
+
+def _is_for_others(request: HttpRequest, facts: Facts) -> bool:
+    """Return whether the status is left to others: a function returns the body as it is, a page in a
+    browser shows it, or what reads it into a type refuses an error page. Not in a text that looks at
+    the status of other requests."""
+    call = request.call
+    uses: list[Call | Access] = [*facts.calls_on(call), *facts.accesses_on(call)]
+    reads = [each for each in uses if each.name.rpartition(".")[2] in _READS]
+    is_left = (
+        is_for_browser(facts)
+        or all(_is_typed(each, facts) for each in reads)
+        or any(_is_whole_result(each, facts) for each in reads)
+    )
+    return is_left and not any(
+        _is_checked(each, facts) for each in http_requests(facts) if each is not request
+    )
+
+
+def _is_typed(read: Call | Access, facts: Facts) -> bool:
+    """Return whether a body is read into a type whose fields an error page lacks (Rust, Kotlin)."""
+    wanted = {"rust": "json", "kotlin": "body"}.get(facts.language)
+    return isinstance(read, Call) and read.method == wanted
+
+
+def _is_whole_result(read: Call | Access, facts: Facts) -> bool:
+    """Return whether a function returns what is read, and nothing in it."""
+    ends = read.span.end
+    if not isinstance(read, Call):
+        return any(
+            step.kind == "return"
+            and step.span.start < read.span.start
+            and step.text.strip(" ;") == read.written
+            for step in facts.own(facts.steps, facts.function_of(read))
+        )
+    last = next((each for each in facts.calls_on(read) if each.is_returned), read)
+    ends = last.span.end
+    return last.is_returned and _WHOLE.match(facts.text(Span(ends, ends + 120))) is not None
 
 
 _NO_JSON = ("ValueError", "DecodeError", "SyntaxError", "JsonException", "JSONException", "ParseException")
@@ -190,12 +237,20 @@ def _is_read(request: HttpRequest, facts: Facts) -> bool:
         scope = facts.function_of(call)
         if scope is None or not name or name == "_":
             return False
-        used = [each.written for each in facts.within(facts.accesses, scope.span)]
+        used = [
+            each.written
+            for each in facts.within(facts.accesses, scope.span)
+            if not facts.is_deferred(each) and not any(map(_closes, facts.calls_around(each)))
+        ]
         used += [each.written for each in facts.within(facts.calls, scope.span)]
         return any(each.startswith(f"{name}.Body") and each != f"{name}.Body.Close" for each in used)
     used = [each.method for each in facts.calls_on(call)]
     used += [each.name.rpartition(".")[2] for each in facts.accesses_on(call)]
     return any(each in _READS for each in used)
+
+
+def _closes(call: Call) -> bool:
+    return CLOSES.search(call.written) is not None
 
 
 _OF_STATUS = re.compile(r"(^|\.)((Redirect|Server)?ResponseException|ClientRequestException)$")
