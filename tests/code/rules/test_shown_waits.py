@@ -208,6 +208,19 @@ _CASES = [
             return nil
         }
     """),
+    # The wait for the future has the limit.
+    good("grpc-call-without-deadline", _JAVA, """
+        class A { Answer check(CheckGrpc.CheckFutureStub stub, Ask ask) throws Exception {
+            ListenableFuture<Answer> future = stub.check(ask);
+            return future.get(limit, TimeUnit.MILLISECONDS);
+        } }
+    """),
+    bad("grpc-call-without-deadline", _JAVA, """
+        class A { Answer check(CheckGrpc.CheckFutureStub stub, Ask ask) throws Exception {
+            ListenableFuture<Answer> future = stub.check(ask);
+            return future.get();
+        } }
+    """, 2),
 ]  # fmt: skip
 
 

@@ -228,8 +228,20 @@ def _java(facts: Facts) -> Iterator[Call]:
     for call in facts.calls:
         if not _JAVA_STUB.search(call.name) or _STUB_OPTIONS.match(call.method) or not call.arguments:
             continue
-        if "withDeadline" not in call.name and not _is_stubbed(call, facts):
+        made = call.origin
+        if made is not None and made.arguments and _JAVA_STUB.search(made.name) and not _is_option(made):
+            continue  # What is called on the answer, or on its future.
+        if "withDeadline" not in call.name and not _is_stubbed(call, facts) and not _ends(call, facts):
             yield call
+
+
+def _is_option(call: Call) -> bool:
+    return _STUB_OPTIONS.match(call.method) is not None or call.method.startswith("new")
+
+
+def _ends(call: Call, facts: Facts) -> bool:
+    """Return whether the wait for the future of a call has a limit: `future.get(3, SECONDS)`."""
+    return any(each.method in ("get", "orTimeout") and each.arguments for each in facts.calls_on(call))
 
 
 def _is_stubbed(call: Call, facts: Facts) -> bool:
