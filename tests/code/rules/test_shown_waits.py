@@ -221,6 +221,115 @@ _CASES = [
             return future.get();
         } }
     """, 2),
+    # How often a function runs whose callers are not seen is not known; clients of a session share it.
+    good("connection-per-call", _GO, """
+        package a
+        import "database/sql"
+        func (s *Shop) count(name string) (int, error) {
+            db, err := sql.Open("postgres", s.url)
+            if err != nil { return 0, err }
+            defer db.Close()
+            return scan(db.QueryRow(name))
+        }
+    """),
+    bad("connection-per-call", _GO, """
+        package a
+        import ("database/sql"; "net/http")
+        func (s *Shop) count(w http.ResponseWriter, r *http.Request) {
+            db, err := sql.Open("postgres", s.url)
+            if err != nil { return }
+            defer db.Close()
+            db.QueryRow(r.URL.Path)
+        }
+    """, 4),
+    good("connection-per-call", _GO, """
+        package a
+        import ("github.com/aws/aws-sdk-go/service/s3"; "net/http")
+        func (s *Store) list(w http.ResponseWriter, r *http.Request) {
+            client := s3.New(s.session)
+            client.ListObjectsV2(inputOf(r))
+        }
+    """),
+    good("connection-per-call", _GO, """
+        package a
+        import ("github.com/go-ldap/ldap/v3"; "net/http")
+        func (a *Auth) check(w http.ResponseWriter, r *http.Request) {
+            connection, err := ldap.Dial("tcp", a.address)
+            if err != nil { return }
+            defer connection.Close()
+            connection.Bind(r.FormValue("user"), r.FormValue("password"))
+        }
+    """),
+    # Connections of ADO.NET come from a pool.
+    good("connection-per-call", _CS, """
+        [ApiController]
+        class A : ControllerBase { [HttpGet] public async Task<int> Count(string name) {
+            await using var connection = _store.ConnectionFactory.CreateConnection();
+            return await connection.QueryAsync(name);
+        } }
+    """),
+    # Each item is another host.
+    good("http-client-per-call", _RS, """
+        async fn report(targets: Vec<String>) {
+            for target in targets {
+                let client = reqwest::Client::builder().timeout(LIMIT).build().unwrap();
+                client.post(target).body(text()).send().await;
+            }
+        }
+    """),
+    good("http-client-per-call", _PY, """
+        from celery import shared_task
+        import opensearchpy
+        @shared_task
+        def reindex(name):
+            client = opensearchpy.OpenSearch(hosts=["search"])
+            client.indices.create(name)
+    """),
+    # All are done when the first is asked.
+    good("future-without-timeout", _JAVA, """
+        class A { List<String> all(List<String> names) throws Exception {
+            List<CompletableFuture<String>> futures = new ArrayList<>();
+            for (String name : names) { futures.add(CompletableFuture.supplyAsync(() -> load(name))); }
+            CompletableFuture.allOf(futures.toArray(new CompletableFuture[0])).join();
+            List<String> found = new ArrayList<>();
+            for (CompletableFuture<String> future : futures) { found.add(future.get()); }
+            return found;
+        } }
+    """),
+    bad("future-without-timeout", _JAVA, """
+        class A { List<String> all(List<String> names) throws Exception {
+            List<CompletableFuture<String>> futures = new ArrayList<>();
+            for (String name : names) { futures.add(CompletableFuture.supplyAsync(() -> load(name))); }
+            List<String> found = new ArrayList<>();
+            for (CompletableFuture<String> future : futures) { found.add(future.get()); }
+            return found;
+        } }
+    """, 5),
+    # The end of the context is what it waits for.
+    good("request-outlived", _GO, """
+        package a
+        import "net/http"
+        func (a *API) measure(w http.ResponseWriter, r *http.Request) {
+            ctx := r.Context()
+            a.freeze(ctx, true)
+            go func() {
+                <-ctx.Done()
+                a.freeze(ctx, false)
+            }()
+            a.run()
+        }
+    """),
+    bad("request-outlived", _GO, """
+        package a
+        import "net/http"
+        func (a *API) measure(w http.ResponseWriter, r *http.Request) {
+            ctx := r.Context()
+            go func() {
+                a.freeze(ctx, false)
+            }()
+            a.run()
+        }
+    """, 5),
 ]  # fmt: skip
 
 

@@ -317,7 +317,8 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
             few = frequency == "item" and not any(
                 is_over_data(each, facts) for each in facts.loops_around(call)
             )
-            yield Hit(call.span, what, POSSIBLE if few else LIKELY)
+            # A job lasts longer than it takes to connect.
+            yield Hit(call.span, what, POSSIBLE if few or frequency == "message" else LIKELY)
         elif not call.name.startswith(client_names.SESSIONS) and _is_used_here(call, facts):
             what = f"{call.written}() reads its models and credentials and connects anew in each call"
             yield Hit(call.span, what, POSSIBLE)
@@ -366,7 +367,8 @@ def _is_for_one(call: Call, facts: Facts) -> bool:
         for each in facts.within(facts.calls, scope.body)
         for argument in each.arguments
     )
-    if sends and all(names_host(each.url, scope) for each in sends):
+    items = {target for loop in facts.loops_around(call) for target in loop.targets}
+    if sends and all(names_host(each.url, scope) or each.url.lstrip("&") in items for each in sends):
         return False  # Each host has connections of its own.
     return bool(sends) and not given
 

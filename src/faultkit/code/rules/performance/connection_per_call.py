@@ -1,4 +1,9 @@
-"""Finds database connections and pools that are created for one request."""
+"""Finds database connections and pools that are created for one request.
+
+Evidence that it matters: each request, message or item makes one, or the function that makes it ends it, too.
+A function whose callers are not seen is `POSSIBLE`. Clients of AWS for Go share the connections of their
+session.
+"""
 
 from __future__ import annotations
 
@@ -61,14 +66,13 @@ _ONE_USE = {
         r"|go\.mongodb\.org/mongo-driver(/v2)?/mongo\.Connect|github\.com/segmentio/kafka-go\.Writer"
         r"|github\.com/rabbitmq/amqp091-go\.Dial"
         r"|cloud\.google\.com/go/(storage|pubsub|bigquery|firestore)\.NewClient"
-        r"|github\.com/aws/aws-sdk-go-v2/(service/\w+\.NewFromConfig|config\.LoadDefaultConfig)"
-        r"|github\.com/aws/aws-sdk-go/service/\w+\.New)$"
+        r"|github\.com/aws/aws-sdk-go-v2/config\.LoadDefaultConfig)$"
     ),
     "csharp": NamePattern(
-        r"(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
+        r"^(RabbitMQ\.Client\.)?ConnectionFactory\.CreateConnection(Async)?$|(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
         r"|ConnectionMultiplexer\.Connect(Async)?|ElasticClient|ElasticsearchClient|Amazon(S3|SQS|DynamoDB|"
         r"SimpleNotificationService|KeyManagementService)Client|ProducerBuilder\b.*\.Build"
-        r"|SecretClient|ConnectionFactory\.CreateConnection(Async)?)$"
+        r"|SecretClient)$"
     ),
     "rust": NamePattern(
         r"^(sqlx\.(postgres\.|mysql\.)?(Pg|MySql|Sqlite)?Pool(Options)?\b.*\.connect(_with)?|mongodb\.Client\.with_uri_str"
@@ -103,7 +107,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if not _opens(call, facts.language):
             if facts.language in _ONE_USE and _is_for_one_use(call, facts):
-                yield Hit(call.span, f"{call.written}() connects anew each time", LIKELY)
+                sure = LIKELY if frequency_of(call, facts) else POSSIBLE
+                yield Hit(call.span, f"{call.written}() connects anew each time", sure)
             elif often := frequency_of_client(call, facts):
                 what = f"{call.written}() is made, used and closed for every {often}"
                 yield Hit(call.span, what, POSSIBLE if often == "call" else LIKELY)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.pending_replies import pending_replies
 from faultkit.code.rules.vocabulary.repetition import frequency_of
@@ -20,6 +21,7 @@ _FUTURE = re.compile(
 _OF_POOL = re.compile(r"(ThreadPoolExecutor|ProcessPoolExecutor)\.submit\(\)\.result$")
 _OF_TASK = re.compile(r"\.(delay|apply_async)\(\)\.get$")
 """The result of a task of Celery, or of a pool of processes."""
+_ALL_DONE = re.compile(r"\ballOf\([^;]*\)\s*\.(?:join|get)\(")
 _LIMITED = re.compile(
     r"\b(invokeAll|awaitTermination|isDone|orTimeout|completeOnTimeout|setReadTimeout|Timeouts?)\b"
     r"|\bget\([^()]+,\s*(TimeUnit\.)?[A-Z]+\)"
@@ -81,6 +83,8 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         if scope is None or call.arguments or scope.short_name == "main" or not _is_future(call, facts):
             continue
         text = facts.text(scope.span)
+        if _ALL_DONE.search(facts.text(Span(scope.body.start, call.span.start))):
+            continue  # Nothing is left to wait for.
         if _starts_tasks(scope, facts) and not _LIMITED.search(text):
             what = f"{call.written}() waits for ever if the task hangs"
             yield Hit(call.span, what, LIKELY)

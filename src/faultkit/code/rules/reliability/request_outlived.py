@@ -44,7 +44,9 @@ def _go(facts: Facts) -> Iterator[Hit]:
             continue
         if _DEFERRED_WAIT.search(facts.text(scope.body)) or _waits_in_helper(call, scope, facts):
             continue
-        # A goroutine that only waits for the end of the request is meant to see it.
+        # A goroutine that waits for the end of the request is meant to see it.
+        if _WATCHES.search(facts.text(call.span)):
+            continue
         text = _WATCHED.sub("", facts.text(call.span))
         if _has_own_context(text) or _makes_own_context(call, facts):
             continue
@@ -66,6 +68,7 @@ def _go(facts: Facts) -> Iterator[Hit]:
 
 _DEFERRED_WAIT = re.compile(r"\bdefer\s+[\w.]+\.Wait\(\)")
 _WATCHED = re.compile(r"<-\s*[\w.()]+\.Done\(\)")
+_WATCHES = re.compile(r"^\s*func\([^)]*\)\s*\{\s*<-\s*[\w.()]+\.Done\(\)\s*\n")
 _JOINS = re.compile(r"\.Wait\(\)|(?:^|[^\w\s])\s*<-\s*(?!\w+\.Done)\w|\bselect\s*\{")
 
 

@@ -37,6 +37,10 @@ _MODULES_ARE_NAMED = ("go", "python", *JAVASCRIPT)
 """Languages in which what is used of a library begins with a name that the text imports."""
 
 
+_VERSION = re.compile(r"/v\d+\.")
+"""The version of a module of Go: `github.com/go-ldap/ldap/v3.Dial`."""
+
+
 def may_be_short(name: str) -> bool:
     """Return whether `frequency_of_client` may return something for a call of this name."""
     return _CLIENT.search(name) is not None and _OTHERS.search(_last_parts(name)) is None
@@ -65,7 +69,7 @@ def frequency_of_client(call: Call, facts: Facts) -> str:
 
 def _last_parts(name: str) -> str:
     """Return the end of a name, without the hosts and folders of packages: `nats.go.Connect`."""
-    return ".".join(name.rpartition("/")[2].split(".")[-3:])
+    return ".".join(_VERSION.sub(".", name).rpartition("/")[2].split(".")[-3:])
 
 
 def _is_of_library(call: Call, facts: Facts) -> bool:
