@@ -330,6 +330,29 @@ _CASES = [
             a.run()
         }
     """, 5),
+    # The caller gets the body; a double for tests leaves it.
+    good("response-not-closed", _GO, """
+        package a
+        import ("io"; "net/http")
+        func open(u string) (io.ReadCloser, error) {
+            resp, err := http.Get(u)
+            if err != nil { return nil, err }
+            return resp.Body, nil
+        }
+        func MockLogin(u string) error {
+            _, err := http.Get(u)
+            return err
+        }
+    """),
+    bad("response-not-closed", _GO, """
+        package a
+        import ("io"; "net/http")
+        func open(u string) ([]byte, error) {
+            resp, err := http.Get(u)
+            if err != nil { return nil, err }
+            return io.ReadAll(resp.Body)
+        }
+    """, 4),
 ]  # fmt: skip
 
 

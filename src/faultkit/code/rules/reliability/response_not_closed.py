@@ -13,6 +13,7 @@ from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.late_bodies import late_bodies
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
+from faultkit.code.rules.vocabulary.test_doubles import is_of_test_double
 
 _READS = re.compile(
     r"\b(json|text|read|content|release|close|body|dump|arrayBuffer|blob|aclose|aread|iter_\w+)\b"
@@ -36,6 +37,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for request in http_requests(facts):
         call = request.call
         if request.library.name == "net/http":
+            if is_of_test_double(call, facts):
+                continue
             if _go_open(call, facts):
                 yield Hit(call.span, f"the body that {call.written}() gives is never closed", LIKELY)
             elif (place := left_open_on_a_way(call, facts)) is not None:
@@ -232,7 +235,7 @@ def _go_open(call: Call, facts: Facts) -> bool:
         for argument in each.arguments
     )
     returned = any(
-        step.kind == "return" and name in step.text.replace(",", " ").split()
+        step.kind == "return" and not {name, f"{name}.Body"}.isdisjoint(step.text.replace(",", " ").split())
         for step in facts.within(facts.steps, function.span)
     )
     return not (closed or given or returned)

@@ -16,6 +16,7 @@ from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.endless_reads import endless_reads
 from faultkit.code.rules.vocabulary.endless_reads_csharp import limits_of_blocking_calls
 from faultkit.code.rules.vocabulary.half_limits import is_ended
+from faultkit.code.rules.vocabulary.test_doubles import is_of_test_double
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CLIENTS = {
@@ -69,7 +70,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         bounded = (facts.language not in JAVASCRIPT and call.method != "settimeout") and any(
             each.method in _BOUNDED for each in (*facts.calls_on(connection), *facts.calls_on(call))
         )
-        if _is_local_path(call, facts) or _is_mock(call, facts):
+        if _is_local_path(call, facts) or is_of_test_double(call, facts):
             continue
         if bounded or is_bounded_on_all_paths(call, facts) or facts.calls_named("socket.setdefaulttimeout"):
             continue
@@ -125,14 +126,6 @@ def _is_local_path(call: Call, facts: Facts) -> bool:
     return (
         facts.language in JAVASCRIPT and first is not None and _PATH.fullmatch(first.value.text) is not None
     )
-
-
-_MOCK = re.compile(r"mock|fake|stub", re.IGNORECASE)
-
-
-def _is_mock(call: Call, facts: Facts) -> bool:
-    scope = facts.named_function_of(call)
-    return scope is not None and _MOCK.search(f"{scope.owner} {scope.short_name}") is not None
 
 
 def _names_tcp(call: Call, facts: Facts) -> bool:
