@@ -353,6 +353,39 @@ _CASES = [
             return io.ReadAll(resp.Body)
         }
     """, 4),
+    # The builder has the limit; the context may have it.
+    good("http-call-without-timeout", _JAVA, """
+        import java.net.http.*;
+        class A { HttpResponse<String> load(HttpClient client, String url) throws Exception {
+            HttpRequest.Builder request = HttpRequest.newBuilder().uri(URI.create(url)).timeout(LIMIT).GET();
+            addHeaders(request);
+            return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        } }
+    """),
+    bad("http-call-without-timeout", _JAVA, """
+        import java.net.http.*;
+        class A { HttpResponse<String> load(HttpClient client, String url) throws Exception {
+            HttpRequest.Builder request = HttpRequest.newBuilder().uri(URI.create(url)).GET();
+            addHeaders(request);
+            return client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        } }
+    """, 5),
+    good("http-call-without-timeout", _GO, """
+        package a
+        import ("context"; "net/http")
+        func load(ctx context.Context, u string) (*http.Response, error) {
+            client := &http.Client{}
+            req, err := http.NewRequest("GET", u, nil)
+            if err != nil { return nil, err }
+            req = req.WithContext(ctx)
+            return client.Do(req)
+        }
+    """),
+    good("http-call-without-timeout", _GO, """
+        package shopcmd
+        import "net/http"
+        func download(u string) (*http.Response, error) { return http.Get(u) }
+    """),
 ]  # fmt: skip
 
 
@@ -379,4 +412,22 @@ def test_a_program_of_one_user_is_known_by_its_manifest(dependencies: list[str],
     project = Project({name: () for name in dependencies})
     rule = BY_SLUG["http-call-without-timeout"]
     (found,) = findings_of(_LOAD, "rust", rules=[rule], project=project)
+    assert (found.confidence >= LIKELY) is is_shown
+
+
+_PAGE = "export const load = async (host: string) => (await fetch(`${host}/api/items`)).json();\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "dependencies", "is_shown"),
+    [
+        (_PAGE, ("next", "react-dom"), False),
+        ("import { prisma } from './db';\n" + _PAGE, ("next", "react-dom"), True),
+        (_PAGE, ("express",), True),
+    ],
+)
+def test_what_a_page_may_send_is_not_shown(code: str, dependencies: list[str], is_shown: bool) -> None:
+    project = Project({name: () for name in dependencies})
+    rule = BY_SLUG["http-call-without-timeout"]
+    (found,) = findings_of(code, "typescript", rules=[rule], project=project)
     assert (found.confidence >= LIKELY) is is_shown

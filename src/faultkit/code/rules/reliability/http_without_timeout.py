@@ -14,7 +14,11 @@ from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
-from faultkit.code.rules.vocabulary.command_lines import is_for_one_user, is_without_option
+from faultkit.code.rules.vocabulary.command_lines import (
+    is_for_one_user,
+    is_without_option,
+    may_be_for_browser,
+)
 from faultkit.code.rules.vocabulary.endless_clients import endless_clients, only_makes
 from faultkit.code.rules.vocabulary.half_limits import half_limits
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -43,7 +47,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(client.span, what, CERTAIN)
         elif call.name in _OF_NODE:
             by = "Node allows 300 s for each step and has no bound for the whole"
-            sure = POSSIBLE if _is_of_user(call, facts) else LIKELY
+            is_open = _is_of_user(call, facts) or (facts.route_of(call) is None and may_be_for_browser(facts))
+            sure = POSSIBLE if is_open else LIKELY
             yield Hit(call.span, f"{call.written}() has no timeout of its own: {by}", sure, "medium")
         elif default_s is None:
             if is_without_option(call, facts):

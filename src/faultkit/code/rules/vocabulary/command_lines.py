@@ -44,7 +44,8 @@ _FRAMEWORKS = TextPattern(
     re.MULTILINE,
 )
 _GO_MAIN = TextPattern(rb"^package main\b", re.MULTILINE)
-_GO_SERVES = TextPattern(rb"ListenAndServe|http\.Server\{|\.Serve\(|HandleFunc|grpc\.NewServer|\.Run\(")
+_GO_COMMANDS = TextPattern(rb"^package \w*(?:cmd|cli|commands?)$", re.MULTILINE)
+_GO_SERVES = TextPattern(rb"ListenAndServe|http\.Server\{|\.Serve\(|HandleFunc|grpc\.NewServer|\.Run\([^)]")
 _OPTION = re.compile(r"timeout|deadline", re.IGNORECASE)
 
 
@@ -60,6 +61,7 @@ def is_for_one_user(facts: Facts) -> bool:
     source = facts.syntax.source
     if facts.language == "go":
         is_main = _GO_MAIN.search(source) is not None and facts.imports_any("flag")
+        is_main = is_main or _GO_COMMANDS.search(source) is not None
         return is_main and _GO_SERVES.search(source) is None
     return is_for_browser(facts)
 
@@ -83,6 +85,20 @@ def is_for_browser(facts: Facts) -> bool:
         or any(_OF_BROWSER.match(each.written) for each in facts.calls)
         or any(_OF_BROWSER.match(each.written) for each in facts.accesses)
     )
+
+
+_OF_PAGES = ("react-dom", "react-native", "vue", "svelte", "@angular/core", "preact", "solid-js", "nuxt")
+_ON_SERVER = TextPattern(
+    rb"\bprocess\.(?!env\.(?:NEXT_PUBLIC|NODE_ENV|VITE|REACT_APP))|^['\"]use server['\"]"
+    rb"|\bBuffer\.|[pP]risma\b|['\"](?:server-only|next/(?:headers|server|cache)|node:\w+|fs|crypto|path|ioredis|express)['\"/]"
+    rb"|\b(?:NextRequest|NextResponse|getServerSession|serverConfig)\b",
+    re.MULTILINE,
+)
+
+
+def may_be_for_browser(facts: Facts) -> bool:
+    """Return whether a text of a project with pages shows nothing that only a server has (JavaScript)."""
+    return facts.project.has_any(*_OF_PAGES) and _ON_SERVER.search(facts.syntax.source) is None
 
 
 def is_without_option(call: Call, facts: Facts) -> bool:

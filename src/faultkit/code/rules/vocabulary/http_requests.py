@@ -379,20 +379,33 @@ def _is_limited_by_maker(call: Call, facts: Facts) -> bool:
     return any(_GO_LIMITS.search(facts.text(each.body)) for each in own)
 
 
+_ENDLESS_CONTEXTS = ("context.Background()", "context.TODO()")
+
+
+def _has_context(request: Call, call: Call, facts: Facts) -> bool:
+    """Return whether a request has a context that its maker may have limited (Go)."""
+    if request.method == "NewRequestWithContext":
+        context = request.argument(place=0)
+        return (
+            context is None
+            or "DefaultClient" in call.name
+            or "Context()" in context.value.text
+            or _GO_LIMITS.search(facts.whole_text) is not None
+        ) and not (context is not None and context.value.text in _ENDLESS_CONTEXTS)
+    given = [
+        each.argument(place=0)
+        for each in facts.calls_of_method("WithContext")
+        if each.receiver_written in request.assigned and each.span.end <= call.span.end
+    ]
+    return any(each is not None and each.value.text not in _ENDLESS_CONTEXTS for each in given)
+
+
 def _go_timeout(call: Call, facts: Facts) -> bool | None:
     request = request_of(call, facts)
     if request is None and _is_limited_by_maker(call, facts):
         return True
-    if request is not None and request.method == "NewRequestWithContext":
-        context = request.argument(place=0)
-        plain = context is not None and context.value.text in ("context.Background()", "context.TODO()")
-        if not plain and (
-            context is None
-            or "DefaultClient" in call.name
-            or "Context()" in context.value.text
-            or _GO_LIMITS.search(facts.whole_text)
-        ):
-            return None
+    if request is not None and _has_context(request, call, facts):
+        return None
     client = call.origin
     if client is not None and client.name == "net/http.Client":
         if client.has("Timeout"):
@@ -419,10 +432,24 @@ def _java_timeout(call: Call, facts: Facts) -> bool | None:
         if not built:
             return None
         text = built[-1]
+    elif (built_by := _BUILT_BY.fullmatch(text)) is not None:
+        return _builder_timeout(built_by[1], call, facts)
     elif "newBuilder" not in text and (made := _MADE_BY.match(text)) is not None:
         own = [facts.text(each.span) for each in facts.functions_named(made[1])]
         return None if not own else any(".timeout(" in each for each in own)
     return ".timeout(" in text
+
+
+_BUILT_BY = re.compile(r"(\w+)\.build\(\)")
+
+
+def _builder_timeout(name: str, call: Call, facts: Facts) -> bool | None:
+    """Return whether the builder of a request in a variable is given a limit (Java, Kotlin)."""
+    made = [each.value.text for each in facts.assignments_to(name, call) if each.value is not None]
+    if not any("newBuilder" in each for each in made):
+        return None
+    later = (each for each in facts.calls_of_method("timeout") if each.written.startswith(f"{name}."))
+    return any(".timeout(" in each for each in made) or any(later)
 
 
 _MADE_BY = re.compile(r"(?:this\.)?(\w+)\(")
