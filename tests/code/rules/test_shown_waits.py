@@ -386,6 +386,29 @@ _CASES = [
         import "net/http"
         func download(u string) (*http.Response, error) { return http.Get(u) }
     """),
+    # A short text is sent; nothing is read.
+    good("socket-without-timeout", _GO, """
+        package a
+        import ("io"; "net"; "strings"; "time")
+        func send(address, text string) error {
+            conn, err := net.DialTimeout("tcp", address, time.Second)
+            if err != nil { return err }
+            defer conn.Close()
+            _, err = io.Copy(conn, strings.NewReader(text))
+            return err
+        }
+    """),
+    bad("socket-without-timeout", _GO, """
+        package a
+        import ("io"; "net"; "os"; "time")
+        func load(address string) error {
+            conn, err := net.DialTimeout("tcp", address, time.Second)
+            if err != nil { return err }
+            defer conn.Close()
+            _, err = io.Copy(os.Stdout, conn)
+            return err
+        }
+    """, 7),
 ]  # fmt: skip
 
 

@@ -90,6 +90,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, what, LIKELY)
     for call in endless_reads(facts):
         what = f"{call.written}() has no limit: a peer that falls silent is waited for"
+        if call.method == "accept":
+            what = (
+                f"reads of what {call.written}() gives have no limit: a peer that falls silent is waited for"
+            )
         yield Hit(call.span, what, LIKELY, "medium")
 
 

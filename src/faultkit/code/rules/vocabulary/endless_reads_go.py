@@ -21,6 +21,7 @@ _DIALED = NamePattern(
 )
 _READS = frozenset(("Read", "ReadFrom", "ReadFromUDP", "ReadMsgUDP", "ReadFromUDPAddrPort"))
 _LIMITS = ("SetDeadline", "SetReadDeadline")
+_IN_MEMORY = re.compile(r"\b(?:strings|bytes)\.New(?:Reader|Buffer\w*)\(")
 _NEVER = re.compile(r"^time\.Time\{\}$")
 _CLOSED_LATER = re.compile(r"context\.AfterFunc\(|<-\s*\w*[cC]tx\.Done\(\)[^}]*\.Close\(\)")
 
@@ -98,6 +99,8 @@ def _reads_of(connections: set[str], scope: Scope, facts: Facts, levels: int = 1
         places = [place for place, each in enumerate(call.positional) if each.value.text in connections]
         if is_tunnel and call.method.startswith("Copy"):
             continue  # What passes data on both ways may wait for as long as neither side speaks.
+        if places == [0] and call.method.startswith("Copy") and _IN_MEMORY.search(facts.text(call.span)):
+            continue  # A text that fits into the buffers of the connection.
         if call.method in _READS and call.receiver_written in connections:
             yield call
         elif places and _READERS.match(call.name):
