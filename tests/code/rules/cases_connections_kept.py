@@ -118,10 +118,11 @@ CASES: list[Case] = [
         """
         package upload
 
-        import "github.com/aws/aws-sdk-go-v2/service/s3"
+        import ("github.com/aws/aws-sdk-go-v2/config"; "github.com/aws/aws-sdk-go-v2/service/s3")
 
         func (l *links) sign(ctx context.Context, key string) (string, error) {
-        	client := s3.NewFromConfig(l.settings)
+        	settings, _ := config.LoadDefaultConfig(ctx)
+        	client := s3.NewFromConfig(settings)
         	signer := s3.NewPresignClient(client)
         	signed, err := signer.PresignGetObject(ctx, &s3.GetObjectInput{Key: &key})
         	if err != nil {
@@ -130,7 +131,7 @@ CASES: list[Case] = [
         	return signed.URL, nil
         }
         """,
-        6,
+        7,
     ),
     good(
         _CONNECTION,

@@ -149,18 +149,18 @@ CASES = [
     good(_LIMIT, "go", _GO_CLIENT.replace("CLIENT", "").replace("LIMIT", "ctx, cancel := context.WithTimeout(ctx, time.Second)\n        	defer cancel()")),
     bad(_LIMIT, "kotlin", """
         import io.ktor.client.HttpClient
-        import io.ktor.client.engine.cio.CIO
+        import io.ktor.client.engine.okhttp.OkHttp
 
         class Rates {
-            private val http = HttpClient(CIO) { expectSuccess = true }
+            private val http = HttpClient(OkHttp) { expectSuccess = true }
         }
         """, 5),
     good(_LIMIT, "kotlin", """
         import io.ktor.client.HttpClient
-        import io.ktor.client.engine.cio.CIO
+        import io.ktor.client.engine.okhttp.OkHttp
 
         class Rates {
-            private val http = HttpClient(CIO) { install(HttpTimeout) { requestTimeoutMillis = 4000 } }
+            private val http = HttpClient(OkHttp) { install(HttpTimeout) { requestTimeoutMillis = 4000 } }
         }
         """),
     bad(_LIMIT, "kotlin", """

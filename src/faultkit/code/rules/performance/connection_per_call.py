@@ -66,7 +66,8 @@ _ONE_USE = {
         r"|go\.mongodb\.org/mongo-driver(/v2)?/mongo\.Connect|github\.com/segmentio/kafka-go\.Writer"
         r"|github\.com/rabbitmq/amqp091-go\.Dial"
         r"|cloud\.google\.com/go/(storage|pubsub|bigquery|firestore)\.NewClient"
-        r"|github\.com/aws/aws-sdk-go-v2/config\.LoadDefaultConfig)$"
+        r"|github\.com/aws/aws-sdk-go-v2/(service/\w+\.NewFromConfig|config\.LoadDefaultConfig)"
+        r"|github\.com/aws/aws-sdk-go/service/\w+\.New)$"
     ),
     "csharp": NamePattern(
         r"^(RabbitMQ\.Client\.)?ConnectionFactory\.CreateConnection(Async)?$|(^|\.)(CosmosClient|MongoClient|ServiceBusClient|BlobServiceClient|QueueServiceClient|EventHubProducerClient"
@@ -168,8 +169,18 @@ def _is_for_one_use(call: Call, facts: Facts) -> bool:
     """Return whether a function with arguments makes one of these clients, uses it and drops it."""
     pattern = _ONE_USE.get(facts.language)
     if pattern is not None:
-        return pattern.search(call.name) is not None and is_for_one_use(call, facts)
+        is_known = pattern.search(call.name) is not None and not _shares_session(call, facts)
+        return is_known and is_for_one_use(call, facts)
     return _opens(call, facts.language) and _is_ended(call, facts) and is_for_one_use(call, facts)
+
+
+def _shares_session(call: Call, facts: Facts) -> bool:
+    """Return whether a client of AWS has the connections of a session or settings from elsewhere (Go)."""
+    if "/aws-sdk-go" not in call.name or "/service/" not in call.name:
+        return False
+    first, scope = call.argument(place=0), facts.named_function_of(call)
+    made = {name for each in facts.own(facts.calls, scope) for name in each.assigned}
+    return first is not None and first.value.text not in made
 
 
 def _is_ended(call: Call, facts: Facts) -> bool:
