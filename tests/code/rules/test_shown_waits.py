@@ -409,6 +409,44 @@ _CASES = [
             return err
         }
     """, 7),
+    good("unchecked-response-status", _GO, """
+        package a
+        import ("io"; "net/http")
+        func call(u string) ([]byte, error) {
+            resp, err := http.Get(u)
+            if err != nil { return nil, err }
+            defer resp.Body.Close()
+            data, err := io.ReadAll(resp.Body)
+            return data, err
+        }
+    """),
+    bad("unchecked-response-status", _GO, """
+        package a
+        import ("encoding/json"; "net/http")
+        func user(u string) (*User, error) {
+            resp, err := http.Get(u)
+            if err != nil { return nil, err }
+            defer resp.Body.Close()
+            user := &User{}
+            return user, json.NewDecoder(resp.Body).Decode(user)
+        }
+    """, 4),
+    # Streams may last.
+    good("grpc-call-without-deadline", _JAVA, """
+        class A { StreamObserver<Ask> open(FeedGrpc.FeedStub stub) {
+            return stub.follow(new StreamObserver<Answer>() { public void onNext(Answer a) { take(a); } });
+        } }
+    """),
+    # A caller gives the request, and with it the context.
+    good("http-call-without-timeout", _GO, """
+        package a
+        import "net/http"
+        func send(req *http.Request) (*http.Response, error) {
+            sign(req)
+            client := &http.Client{}
+            return client.Do(req)
+        }
+    """),
 ]  # fmt: skip
 
 

@@ -173,7 +173,9 @@ def _rust(facts: Facts) -> Iterator[Call]:
         # `Client::from_settings(…)` makes a client: methods of a service have an object.
         is_made = call.receiver_written.rpartition(".")[2].rpartition("::")[2][:1].isupper()
         if _RUST_CLIENT.search(call.name) and call.is_awaited and call.arguments and not is_made:
-            yield call
+            scope = facts.named_function_of(call)
+            if scope is None or "Streaming<" not in facts.text(scope.head):
+                yield call
 
 
 def _go(facts: Facts) -> Iterator[Call]:
@@ -228,6 +230,8 @@ def _java(facts: Facts) -> Iterator[Call]:
     for call in facts.calls:
         if not _JAVA_STUB.search(call.name) or _STUB_OPTIONS.match(call.method) or not call.arguments:
             continue
+        if any("StreamObserver" in each.value.text for each in call.arguments):
+            continue  # A stream may last, and no thread waits for it.
         made = call.origin
         if made is not None and made.arguments and _JAVA_STUB.search(made.name) and not _is_option(made):
             continue  # What is called on the answer, or on its future.

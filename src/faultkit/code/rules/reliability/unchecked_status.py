@@ -96,8 +96,9 @@ def _is_for_others(request: HttpRequest, facts: Facts) -> bool:
     reads = [each for each in uses if each.name.rpartition(".")[2] in _READS]
     is_left = (
         is_for_browser(facts)
-        or all(_is_typed(each, facts) for each in reads)
+        or (bool(reads) and all(_is_typed(each, facts) for each in reads))
         or any(_is_whole_result(each, facts) for each in reads)
+        or _is_read_for_caller(call, facts)
     )
     return is_left and not any(
         _is_checked(each, facts) for each in http_requests(facts) if each is not request
@@ -108,6 +109,23 @@ def _is_typed(read: Call | Access, facts: Facts) -> bool:
     """Return whether a body is read into a type whose fields an error page lacks (Rust, Kotlin)."""
     wanted = {"rust": "json", "kotlin": "body"}.get(facts.language)
     return isinstance(read, Call) and read.method == wanted
+
+
+def _is_read_for_caller(call: Call, facts: Facts) -> bool:
+    """Return whether a function returns the whole body that it reads: `io.ReadAll(resp.Body)` (Go)."""
+    scope, answer = facts.function_of(call), call.assigned[0] if call.assigned else ""
+    if facts.language != "go" or scope is None:
+        return False
+    reads = [
+        each
+        for each in facts.own(facts.calls, scope)
+        if each.name == "io.ReadAll" and [one.value.text for one in each.positional] == [f"{answer}.Body"]
+    ]
+    names = {name for each in reads for name in each.assigned[:1]}
+    return any(each.is_returned for each in reads) or any(
+        step.kind == "return" and step.text.partition(",")[0].strip() in names
+        for step in facts.own(facts.steps, scope)
+    )
 
 
 def _is_whole_result(read: Call | Access, facts: Facts) -> bool:

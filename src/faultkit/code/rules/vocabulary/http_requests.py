@@ -366,6 +366,14 @@ def _chained(call: Call, facts: Facts, *methods: str) -> bool:
     return any(origin.method in methods for origin in chain(call)[1:])
 
 
+def _is_given(call: Call, facts: Facts) -> bool:
+    """Return whether a caller gives the request, whose context may have a limit (Go)."""
+    scope, first = facts.function_of(call), call.argument(place=0)
+    if scope is None or first is None or call.method != "Do":
+        return False
+    return any(each.name == first.value.text for each in scope.parameters)
+
+
 def _is_limited_by_maker(call: Call, facts: Facts) -> bool:
     """Return whether a function of this text makes the request, with a context that ends (Go)."""
     given = call.argument(place=0)
@@ -404,6 +412,8 @@ def _go_timeout(call: Call, facts: Facts) -> bool | None:
     request = request_of(call, facts)
     if request is None and _is_limited_by_maker(call, facts):
         return True
+    if request is None and _is_given(call, facts):
+        return None
     if request is not None and _has_context(request, call, facts):
         return None
     client = call.origin
