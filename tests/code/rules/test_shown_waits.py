@@ -14,53 +14,6 @@ _CS, _KT, _RS = "csharp", "kotlin", "rust"
 BY_SLUG = {rule.slug: rule for rule in RULES}
 
 _CASES = [
-    # How often a plain function runs is not known.
-    good("http-client-per-call", _RS, """
-        async fn policy(domain: &str) -> Result<Bytes, Error> {
-            let client = reqwest::Client::builder().timeout(LIMIT).build()?;
-            client.get(format!("https://rules.example/{domain}")).send().await?.bytes().await
-        }
-    """),
-    bad("http-client-per-call", _RS, """
-        async fn policy(domain: &str) -> Result<Bytes, Error> {
-            let client = reqwest::Client::builder().timeout(LIMIT).build()?;
-            client.get(format!("https://rules.example/{domain}")).send().await?.bytes().await
-        }
-        async fn policies(domains: Vec<String>) {
-            for domain in domains { policy(&domain).await; }
-        }
-    """, 2),
-    good("http-client-per-call", _CS, """
-        class A {
-            public async Task<string> RegisterAsync(string name) {
-                using var client = new HttpClient();
-                return await client.GetStringAsync("https://a.example/" + name);
-            }
-            public async Task<string> Today(CancellationToken ct) {
-                using var client = new HttpClient();
-                return await client.GetStringAsync("https://a.example/today");
-            }
-        }
-    """),
-    # Connections are not to be kept.
-    good("http-client-per-call", _GO, """
-        package a
-        import "net/http"
-        func (p *Process) Post(path string) error {
-            client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-            _, err := client.Get(p.addr + path)
-            return err
-        }
-    """),
-    bad("http-client-per-call", _GO, """
-        package a
-        import "net/http"
-        func (p *Process) Post(path string) error {
-            client := &http.Client{Transport: &http.Transport{MaxIdleConns: 3}}
-            _, err := client.Get(p.addr + path)
-            return err
-        }
-    """, 4),
     # A transport from elsewhere may have a limit for the answer.
     good("http-call-without-timeout", _GO, """
         package a
@@ -150,64 +103,6 @@ _CASES = [
           }
         }
     """, 4),
-    # Callers look at the body that a function hands out; a page shows it.
-    good("unchecked-response-status", _JS, """
-        export function orders(page) {
-          return fetch(`${base}/orders?page=${page}`).then((answer) => answer.json());
-        }
-    """),
-    bad("unchecked-response-status", _JS, """
-        export function orders(page) {
-          return fetch(`${base}/orders?page=${page}`).then((answer) => answer.json());
-        }
-        export async function remove(id) {
-          const answer = await fetch(`${base}/orders/${id}`, { method: "DELETE" });
-          if (!answer.ok) throw new Error("refused");
-        }
-    """, 2),
-    good("unchecked-response-status", _TS, """
-        const answer = await fetch("/settings.json");
-        window.settings = await answer.json();
-    """),
-    bad("unchecked-response-status", _TS, """
-        export async function rate(from: string) {
-          const answer = await fetch(`https://rates.example/${from}`);
-          const found = await answer.json();
-          cache.set(from, found);
-          return found.rate;
-        }
-    """, 2),
-    good("unchecked-response-status", _PY, """
-        import requests
-        def call(path):
-            answer = requests.get(f"https://a.example/{path}", timeout=5)
-            return answer.json()
-    """),
-    bad("unchecked-response-status", _PY, """
-        import requests
-        def names():
-            answer = requests.get("https://a.example/users", timeout=5)
-            return answer.json()["names"]
-    """, 3),
-    # What has no fields of the type is refused.
-    good("unchecked-response-status", _RS, """
-        async fn user(id: u32) -> Result<User, Error> {
-            let answer = reqwest::get(format!("https://a.example/{id}")).await?;
-            let user: User = answer.json().await?;
-            Ok(user)
-        }
-    """),
-    # The body is closed, not read.
-    good("unchecked-response-status", _GO, """
-        package a
-        import "net/http"
-        func reach(u string) error {
-            resp, err := http.Get(u)
-            if err != nil { return err }
-            defer closer(resp.Body)
-            return nil
-        }
-    """),
     # The wait for the future has the limit.
     good("grpc-call-without-deadline", _JAVA, """
         class A { Answer check(CheckGrpc.CheckFutureStub stub, Ask ask) throws Exception {
@@ -221,70 +116,6 @@ _CASES = [
             return future.get();
         } }
     """, 2),
-    # How often a function runs whose callers are not seen is not known; clients of a session share it.
-    good("connection-per-call", _GO, """
-        package a
-        import "database/sql"
-        func (s *Shop) count(name string) (int, error) {
-            db, err := sql.Open("postgres", s.url)
-            if err != nil { return 0, err }
-            defer db.Close()
-            return scan(db.QueryRow(name))
-        }
-    """),
-    bad("connection-per-call", _GO, """
-        package a
-        import ("database/sql"; "net/http")
-        func (s *Shop) count(w http.ResponseWriter, r *http.Request) {
-            db, err := sql.Open("postgres", s.url)
-            if err != nil { return }
-            defer db.Close()
-            db.QueryRow(r.URL.Path)
-        }
-    """, 4),
-    good("connection-per-call", _GO, """
-        package a
-        import ("github.com/aws/aws-sdk-go/service/s3"; "net/http")
-        func (s *Store) list(w http.ResponseWriter, r *http.Request) {
-            client := s3.New(s.session)
-            client.ListObjectsV2(inputOf(r))
-        }
-    """),
-    good("connection-per-call", _GO, """
-        package a
-        import ("github.com/go-ldap/ldap/v3"; "net/http")
-        func (a *Auth) check(w http.ResponseWriter, r *http.Request) {
-            connection, err := ldap.Dial("tcp", a.address)
-            if err != nil { return }
-            defer connection.Close()
-            connection.Bind(r.FormValue("user"), r.FormValue("password"))
-        }
-    """),
-    # Connections of ADO.NET come from a pool.
-    good("connection-per-call", _CS, """
-        [ApiController]
-        class A : ControllerBase { [HttpGet] public async Task<int> Count(string name) {
-            await using var connection = _store.ConnectionFactory.CreateConnection();
-            return await connection.QueryAsync(name);
-        } }
-    """),
-    # Each item is another host.
-    good("http-client-per-call", _RS, """
-        async fn report(targets: Vec<String>) {
-            for target in targets {
-                let client = reqwest::Client::builder().timeout(LIMIT).build().unwrap();
-                client.post(target).body(text()).send().await;
-            }
-        }
-    """),
-    good("http-client-per-call", _PY, """
-        from celery import shared_task
-        import opensearchpy
-        @shared_task
-        def reindex(name):
-            client = opensearchpy.OpenSearch(hosts=["search"])
-            client.indices.create(name)
-    """),
     # All are done when the first is asked.
     good("future-without-timeout", _JAVA, """
         class A { List<String> all(List<String> names) throws Exception {
@@ -330,29 +161,6 @@ _CASES = [
             a.run()
         }
     """, 5),
-    # The caller gets the body; a double for tests leaves it.
-    good("response-not-closed", _GO, """
-        package a
-        import ("io"; "net/http")
-        func open(u string) (io.ReadCloser, error) {
-            resp, err := http.Get(u)
-            if err != nil { return nil, err }
-            return resp.Body, nil
-        }
-        func MockLogin(u string) error {
-            _, err := http.Get(u)
-            return err
-        }
-    """),
-    bad("response-not-closed", _GO, """
-        package a
-        import ("io"; "net/http")
-        func open(u string) ([]byte, error) {
-            resp, err := http.Get(u)
-            if err != nil { return nil, err }
-            return io.ReadAll(resp.Body)
-        }
-    """, 4),
     # The builder has the limit; the context may have it.
     good("http-call-without-timeout", _JAVA, """
         import java.net.http.*;
@@ -409,28 +217,6 @@ _CASES = [
             return err
         }
     """, 7),
-    good("unchecked-response-status", _GO, """
-        package a
-        import ("io"; "net/http")
-        func call(u string) ([]byte, error) {
-            resp, err := http.Get(u)
-            if err != nil { return nil, err }
-            defer resp.Body.Close()
-            data, err := io.ReadAll(resp.Body)
-            return data, err
-        }
-    """),
-    bad("unchecked-response-status", _GO, """
-        package a
-        import ("encoding/json"; "net/http")
-        func user(u string) (*User, error) {
-            resp, err := http.Get(u)
-            if err != nil { return nil, err }
-            defer resp.Body.Close()
-            user := &User{}
-            return user, json.NewDecoder(resp.Body).Decode(user)
-        }
-    """, 4),
     # Streams may last.
     good("grpc-call-without-deadline", _JAVA, """
         class A { StreamObserver<Ask> open(FeedGrpc.FeedStub stub) {

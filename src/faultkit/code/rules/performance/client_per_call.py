@@ -31,10 +31,16 @@ from faultkit.code.rules.vocabulary.grpc_clients import WORDS as GRPC_WORDS
 from faultkit.code.rules.vocabulary.grpc_clients import is_grpc_client
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 from faultkit.code.rules.vocabulary.one_use import is_ended_here, is_for_one_use
+from faultkit.code.rules.vocabulary.other_hosts import (
+    asks_items,
+    goes_to_given_host,
+    names_host,
+    posts_to_items,
+)
 from faultkit.code.rules.vocabulary.own_classes import is_of_own_package
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
-from faultkit.code.rules.vocabulary.seldom_calls import names_host, runs_seldom_here
+from faultkit.code.rules.vocabulary.seldom_calls import runs_seldom_here
 
 _TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _OPTIONS_ONLY = frozenset(("axios.create", "got.extend"))
@@ -307,10 +313,11 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
         loops = facts.loops_around(call)
         few = frequency == "item" and loops and not any(is_over_data(loop, facts) for loop in loops)
         # A message is worked on for longer than a connection takes to open.
-        if frequency and frequency != "message" and not few and not _goes_anywhere(call, facts):
+        if frequency and frequency != "message" and not few and not posts_to_items(call, facts):
             what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
             # One more connection in a request, or in a function of a loop, costs little beside the answer.
-            yield Hit(call.span, what, LIKELY if frequency == "item" and loops else POSSIBLE)
+            is_sure = frequency == "item" and loops and not asks_items(call, facts)
+            yield Hit(call.span, what, LIKELY if is_sure else POSSIBLE)
     elif is_client and _is_short_lived(call, facts):
         if frequency:
             what = f"{call.written}() is made anew for every {frequency}, and its connections with it"
@@ -326,12 +333,6 @@ def _python(call: Call, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() is made for one request and then thrown away", POSSIBLE)
 
 
-def _goes_anywhere(call: Call, facts: Facts) -> bool:
-    """Return whether each round of a loop posts to another address, as webhooks do: `post(url, …)`."""
-    url = call.argument("url", place=0) if call.method == "post" else None
-    return url is not None and any(url.value.text in loop.targets for loop in facts.loops_around(call))
-
-
 _FACTORY = re.compile(r"(?:[cC]reate|[nN]ew|[mM]ake|[bB]uild|[sS]etup|[iI]nit|[cC]onfigure)(?![a-z])")
 
 
@@ -342,6 +343,10 @@ def _go(call: Call, facts: Facts) -> Iterator[Hit]:
     if scope is not None and _FACTORY.match(scope.short_name):
         return
     if any(call is not each and each.name in client_names.GO for each in facts.calls_around(call)):
+        return
+    if call.is_argument or facts.calls_around(call):
+        return  # What it is given to may keep its connection, as a websocket does.
+    if goes_to_given_host(call, facts):
         return
     if _owns_transport(call, facts) and (frequency_of(call, facts) or _sends(call, facts)):
         yield Hit(call.span, f"{call.written}{{}} with a transport of its own shares no connections", LIKELY)

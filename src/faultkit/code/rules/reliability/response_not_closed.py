@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Access, Call, Facts, is_within
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
@@ -285,8 +285,15 @@ def _without_other_ways(before: str, call: Call, arm: Arm, facts: Facts) -> str:
     return before
 
 
+_WHOLE = (".content", ".text", ".json")
+"""What reads all of a body."""
+
+
 def _is_read_at_once(call: Call, facts: Facts) -> bool:
     """Return whether an answer is read to its end, which closes it, and nothing else holds it (Python)."""
+    used: list[Call | Access] = [*facts.calls_on(call), *facts.accesses_on(call)]
+    if call.name.startswith("requests.") and any(each.name.endswith(_WHOLE) for each in used):
+        return True
     if call.name != "urllib.request.urlopen" or call.assigned:
         return False
     return any(each.method == "read" and not each.arguments for each in facts.calls_on(call))

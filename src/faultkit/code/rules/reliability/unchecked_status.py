@@ -57,7 +57,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
         elif _is_dropped(request, facts) and not _is_checked(request, facts):
             what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"
-            yield Hit(request.call.span, what, POSSIBLE if is_for_browser(facts) else LIKELY)
+            is_open = is_for_browser(facts) or _is_best_effort(request.call, facts)
+            yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
     if facts.imports_any("retrofit2.Response"):
         yield from _retrofit(facts)
     if facts.imports_any("axios"):
@@ -197,6 +198,24 @@ def _is_dropped(request: HttpRequest, facts: Facts) -> bool:
     return request.method in ("POST", "PUT", "PATCH", "DELETE") and (
         call.is_awaited or request.library.name in ("requests", "urllib3", "java.net.http", "httpx")
     )
+
+
+_STATISTICS = re.compile(
+    r"telemetry|usage|analytics|statistic|metric|heartbeat|beacon|fail\w*_?report|track(?!er)|feedback",
+    re.IGNORECASE,
+)
+
+
+def _is_best_effort(call: Call, facts: Facts) -> bool:
+    """Return whether a request may fail unseen: it sends statistics, or a handler drops its failure."""
+    scope = facts.named_function_of(call)
+    if scope is not None and _STATISTICS.search(f"{scope.owner} {scope.short_name}"):
+        return True
+    handlers = [handler for each in facts.tries_around(call) for handler in each.handlers]
+    return any(not _CODE.search(facts.text(each.body)) for each in handlers)
+
+
+_CODE = re.compile(r"^(?!\s*(?://|/\*|#|\*))[^\n]*[\w(]", re.MULTILINE)
 
 
 def _is_only_closed(call: Call, facts: Facts) -> bool:

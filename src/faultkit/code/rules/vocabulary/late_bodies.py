@@ -89,9 +89,22 @@ def _of_httpx(facts: Facts) -> Iterator[tuple[Span, str]]:
                 continue
             if used.search(step.text) or _is_of_failure(step, call, facts) or _is_in_try(step, scope, facts):
                 continue
+            if _ends_in_given(name, step, scope, facts):
+                continue
             if not any(is_done_before(end, step, facts) for end in ends):
                 yield step.span, name
                 break
+
+
+def _ends_in_given(name: str, step: Step, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function inside this one closes the answer, and a step hands that function out."""
+    closing = {
+        facts.function_of(each)
+        for each in facts.within(facts.calls, scope.body)
+        if each.receiver_written == name and each.method in _ENDS
+    }
+    inner = {each.short_name for each in closing if each is not None and each is not scope}
+    return any(re.search(rf"\b{re.escape(one)}\b", step.text) for one in inner if one)
 
 
 def _is_of_failure(step: Step, call: Call, facts: Facts) -> bool:

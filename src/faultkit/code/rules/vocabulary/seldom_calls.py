@@ -1,4 +1,4 @@
-"""Code that runs once in a process or when a user logs in, and requests of which each has another host."""
+"""Code that runs once in a process, or once for a user who logs in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _SELDOM = re.compile(
     re.IGNORECASE,
 )
 """Functions that run once for a program, a user or a day."""
-_HOST = re.compile(r"https?://[^/\"'`{$]*(?:\$?\{(\w*)\}|\$(\w+))")
 
 
 def runs_seldom_here(place: Placed, facts: Facts) -> bool:
@@ -58,17 +57,4 @@ def _keeps_first(place: Placed, facts: Facts) -> bool:
         each.operator in _KEEPS_FIRST and is_within(place.span, each.span)
         for each in facts.assignments
         if each.span.start <= place.span.start
-    )
-
-
-def names_host(url: str, scope: Scope) -> bool:
-    """Return whether a URL has a host that a parameter names, so that few connections would be reused."""
-    found = _HOST.search(url)
-    if found is None:
-        return False
-    names = {each.name for each in scope.parameters}
-    return (
-        (found[1] or found[2]) in names
-        if found[1] or found[2]
-        else not names.isdisjoint(re.findall(r"\w+", url[found.end() :]))
     )
