@@ -317,6 +317,13 @@ _CASES = [
           }
         }
     """, 3),
+    good("unchecked-response-status", _RS, """
+        use clap::Parser;
+        fn hash(url: &str) -> Result<Vec<u8>, Error> {
+            let data = reqwest::blocking::get(url)?.bytes()?;
+            Ok(digest(&data))
+        }
+    """),
 ]  # fmt: skip
 
 

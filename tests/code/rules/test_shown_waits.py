@@ -233,6 +233,28 @@ _CASES = [
             return client.Do(req)
         }
     """),
+    # The limit is in options of a variable, and ends the request.
+    good("http-call-without-timeout", _TS, """
+        import http from "http";
+        export function isUp(port: number) {
+          return new Promise((resolve) => {
+            const options = { hostname: host, port, path: "/health", timeout: 5000 };
+            const req = http.request(options, (res) => resolve(res.statusCode === 200));
+            req.on("timeout", () => { req.destroy(); resolve(false); });
+            req.end();
+          });
+        }
+    """),
+    bad("http-call-without-timeout", _TS, """
+        import http from "http";
+        export function isUp(port: number) {
+          return new Promise((resolve) => {
+            const options = { hostname: host, port, path: "/health", timeout: 5000 };
+            const req = http.request(options, (res) => resolve(res.statusCode === 200));
+            req.end();
+          });
+        }
+    """, 5),
 ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 Evidence that it matters: an answer is read or dropped where nothing handles that it is no answer. A read
 within a try that handles its failure, beside a look at an error in the body, for a caller who gets the whole
-body, or in a browser is `POSSIBLE`.
+body, or in a program of one user is `POSSIBLE`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from faultkit.code.facts import Access, Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.response_not_closed import CLOSES
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.command_lines import is_for_browser
+from faultkit.code.rules.vocabulary.command_lines import is_for_one_user
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(
@@ -57,7 +57,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
         elif _is_dropped(request, facts) and not _is_checked(request, facts):
             what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"
-            is_open = is_for_browser(facts) or _is_best_effort(request.call, facts)
+            is_open = is_for_one_user(facts) or _is_best_effort(request.call, facts)
             yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
     if facts.imports_any("retrofit2.Response"):
         yield from _retrofit(facts)
@@ -89,14 +89,14 @@ _WHOLE = re.compile(r"[\s)!]*(?:as\s[^;\n]*)?[;,)\s}]*(?:\n|$)")
 
 
 def _is_for_others(request: HttpRequest, facts: Facts) -> bool:
-    """Return whether the status is left to others: a function returns the body as it is, a page in a
-    browser shows it, or what reads it into a type refuses an error page. Not in a text that looks at
+    """Return whether the status is left to others: a function returns the body as it is, a program of one
+    user shows it, or what reads it into a type refuses an error page. Not in a text that looks at
     the status of other requests."""
     call = request.call
     uses: list[Call | Access] = [*facts.calls_on(call), *facts.accesses_on(call)]
     reads = [each for each in uses if each.name.rpartition(".")[2] in _READS]
     is_left = (
-        is_for_browser(facts)
+        is_for_one_user(facts)
         or (bool(reads) and all(_is_typed(each, facts) for each in reads))
         or any(_is_whole_result(each, facts) for each in reads)
         or _is_read_for_caller(call, facts)

@@ -229,8 +229,8 @@ def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
         return True
     if library.name == "axios" and "axios.defaults.timeout" in facts.assigned_names:
         return None
-    if library.name == "axios" and _has_limit_in_variable(call, facts):
-        return True
+    if library.name in ("axios", "http") and _has_limit_in_variable(call, facts):
+        return library.name == "axios" or is_ended(facts)
     if _unknown_options(call, library) and not _spreads_without_timeout(call, facts):
         return None
     if "javascript" in library.languages and _by_dispatcher(call, facts):
