@@ -324,6 +324,36 @@ _CASES = [
             Ok(digest(&data))
         }
     """),
+    good("unchecked-response-status", _PY, """
+        import requests
+        from invoke import task
+        @task
+        def load(c, ref):
+            runs = requests.get(f"https://a.example/runs/{ref}", timeout=5).json()
+            print(runs["all"])
+        def check():
+            requests.get("https://a.example", timeout=5).raise_for_status()
+    """),
+    # Kept in a collection of others.
+    good("connection-per-call", _RS, """
+        async fn client_of(region: &str) -> Arc<Client> {
+            if let Some(client) = CLIENTS.get(region) { return client.clone(); }
+            let client = Arc::new(aws_sdk_lambda::Client::new(&settings(region).await));
+            CLIENTS.insert(region.to_owned(), client.clone());
+            client
+        }
+        async fn run(jobs: Vec<Job>) {
+            for job in jobs { client_of(&job.region).await.invoke(job).await; }
+        }
+    """),
+    good("http-client-per-call", _CS, """
+        class Accounts {
+            public async Task<string> LoginAsync(string name) {
+                using var client = new HttpClient();
+                return await client.GetStringAsync("https://a.example/" + name);
+            }
+        }
+    """),
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from faultkit.code.facts import Access, Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.response_not_closed import CLOSES
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.command_lines import is_for_one_user
+from faultkit.code.rules.vocabulary.command_lines import is_command_line, is_for_one_user
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(
@@ -53,7 +53,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_read(request, facts) and not _is_checked(request, facts):
             what = f"the answer of {request.call.written}() is used whatever its status is"
-            is_open = _is_handled(request, facts) or _is_for_others(request, facts)
+            is_open = is_command_line(facts) or _is_handled(request, facts) or _is_for_others(request, facts)
             yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
         elif _is_dropped(request, facts) and not _is_checked(request, facts):
             what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"

@@ -105,10 +105,24 @@ def is_kept(call: Call, scope: Scope, facts: Facts) -> bool:
     if _MAKES.search(scope.short_name):
         # What FastAPI calls for each request makes one for each, by whatever name.
         return facts.language != "python" or frequency_of(call, facts) != "request"
-    if is_global(call, scope, facts):
+    if is_global(call, scope, facts) or _is_stored(call, scope, facts):
         return True
     fields = {f"self.{name}" for name in call.assigned}
     return facts.language == "java" and not fields.isdisjoint(facts.assigned_names)
+
+
+_STORES = frozenset(("insert", "put", "set", "Set", "store", "Store", "putIfAbsent", "TryAdd", "setdefault"))
+
+
+def _is_stored(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether the connection is put into a collection of others: `CLIENTS.insert(key, client)`."""
+    names = {name for each in (call, *facts.calls_around(call)) for name in each.assigned}
+    return any(
+        not names.isdisjoint(re.findall(r"\w+", argument.value.text))
+        for each in facts.within(facts.calls, scope.body)
+        if each.method in _STORES and each.span.start > call.span.end
+        for argument in each.positional[1:]
+    )
 
 
 def is_global(call: Call, scope: Scope, facts: Facts) -> bool:

@@ -13,7 +13,7 @@ _KEEPS_FIRST = ("??=", "||=")
 _ONCE = re.compile(r"(?:^|\.)(?:Do|get_or_init|get_or_try_init|call_once|once|lazy|memoize)$")
 _OF_DESKTOP = re.compile(r"\btauri(?:\.|::)command$")
 _LOGIN = re.compile(
-    r"pkce|log_?in(?![a-z])|sign_?in(?![a-z])|sign_?up(?![a-z])|log_?out|device_?(?:code|flow|auth)|cli_?(?:code|auth)"
+    r"pkce|(?:log_?in|sign_?in|sign_?up)(?-i:(?![a-z]))|log_?out|device_?(?:code|flow|auth)|cli_?(?:code|auth)"
     r"|(?:change|reset|validate|update)_?password|delete_?account|exchange_?(?:code|auth)",
     re.IGNORECASE,
 )
