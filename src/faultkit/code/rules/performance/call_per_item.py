@@ -16,7 +16,8 @@ from faultkit.code.rules.vocabulary.applied_functions import Applied, given_func
 from faultkit.code.rules.vocabulary.collaborators import is_store_call, is_store_lookup
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.item_functions import loop_of_closure, reads_by_methods
-from faultkit.code.rules.vocabulary.listing_loops import is_remembered, is_waited_for
+from faultkit.code.rules.vocabulary.listing_loops import asks_seldom, is_remembered, is_waited_for
+from faultkit.code.rules.vocabulary.loaded_lists import is_loaded_whole
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
     RemoteCall,
@@ -123,7 +124,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         # Other services seldom answer for many at once: only where a client waits it matters.
         waits = often or remote.kind != "http"
         is_sure = remote.is_read and waits and is_waited_for(loop, facts)
-        sure = LIKELY if is_sure and not is_for_other_kind(remote, facts) else POSSIBLE
+        if is_sure and (is_for_other_kind(remote, facts) or asks_seldom(call, loop, facts)):
+            is_sure = False
+        if is_sure and _is_together(call, loop, facts):
+            # One wait, though many queries: only a list that nothing limits matters.
+            is_sure = is_loaded_whole(loop.over, loop, facts)
+        sure = LIKELY if is_sure else POSSIBLE
         yield Hit(call.span, what, sure, None if often else "medium")
     for call, applied in _in_given_functions(facts):
         if call not in seen:
@@ -137,7 +143,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             seen.add(call)
             if not _is_together(call, loop, facts):
                 what = f"{call.written}() goes out once for every item of {_over(loop)}"
-                yield Hit(call.span, what, LIKELY if is_waited_for(loop, facts) else POSSIBLE, "medium")
+                is_sure = is_waited_for(loop, facts) and not asks_seldom(call, loop, facts)
+                yield Hit(call.span, what, LIKELY if is_sure else POSSIBLE, "medium")
     for call in facts.calls:
         if call in seen:
             continue

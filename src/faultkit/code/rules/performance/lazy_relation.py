@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
@@ -27,6 +27,7 @@ from faultkit.code.rules.vocabulary.entity_rows import (
 )
 from faultkit.code.rules.vocabulary.listing_loops import works_on_items
 from faultkit.code.rules.vocabulary.relation_reads import relation_reads
+from faultkit.code.rules.vocabulary.returned_values import returned_values
 
 _FIELDS = re.compile(
     r"^(name|title|email|username|first_name|last_name|full_name|display_name|slug|phone|address|city|company|currency"
@@ -134,15 +135,34 @@ def _source(loop: Loop, facts: Facts) -> str:
         pages = [name for found in _OF_PAGES.findall(f"{source} {named}") for name in found if name]
         more = " ".join(value for name in pages if (value := _values(name, loop, facts)) not in named)
         named = f"{named} {more}"
-    called = {found for found in _CALLED.findall(source)}
+    returned = " ".join(_returned(each, facts) for each in _called(source, base, loop, facts)[:2])
+    return f"{source} {named} {returned}"
+
+
+def _called(source: str, base: str, loop: Loop, facts: Facts) -> list[Scope]:
+    """Return the functions of this text that make the rows of a loop; none if several have that name."""
     calls = [each.call for each in facts.assignments_to(base, loop)] if base else []
     names = {each.name for each in calls if each is not None and "." in each.name}
-    inside = [
-        facts.text(each.body)
-        for each in facts.scopes
-        if each.name and (each.short_name in called or each.name in names)
+    found = [each for each in facts.scopes if each.name in names]
+    around = next(facts.functions_around(loop), None)
+    for short in dict.fromkeys(_CALLED.findall(source)):
+        own = facts.functions_named(short)
+        if len(own) > 1 and around is not None:
+            own = tuple(each for each in own if each.owner == around.owner)
+        found += own if len(own) == 1 else ()
+    return found
+
+
+def _returned(scope: Scope, facts: Facts) -> str:
+    """Return the expressions that a function returns, and those that its variables in them were given."""
+    values = [facts.text(each) for each in returned_values(scope, facts)]
+    names = {name for each in values for name in _ROOT.findall(each)}
+    given = [
+        each.value.text
+        for each in facts.own(facts.assignments, scope)
+        if each.value is not None and names & {*each.targets}
     ]
-    return " ".join((source, named, *inside[:2]))
+    return " ".join((*given, *values))
 
 
 def _values(name: str, place: Placed, facts: Facts) -> str:
@@ -165,6 +185,7 @@ _OF_PAGES = re.compile(
 """Calls that take a part of what a query returns: a page of `Paginator(orders, 50)`."""
 _STATEMENT = re.compile(r"\.(?:scalars|execute|exec|unique|fetch_all)\(\s*(\w+)")
 _CALLED = re.compile(r"(?<![\w.])(?:self\.|this\.|await )?(\w+)\(")
+_ROOT = re.compile(r"(?<![\w.])([A-Za-z_]\w*)")
 
 
 _Found = tuple[Span, str, float]

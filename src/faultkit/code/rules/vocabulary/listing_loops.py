@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
+from faultkit.code.facts import Call, Facts, Loop, Scope, Step, is_within
 from faultkit.code.rules.vocabulary.command_lines import is_command_line
+from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen, runs_once
@@ -36,6 +37,8 @@ _OUTSIDE = NamePattern(
     re.IGNORECASE,
 )
 """Objects whose methods change something outside the process."""
+_SESSION = NamePattern(r"(?:^|[._])(?:db|session|db_session|context|_context|em)$")
+"""Objects to which new rows are added."""
 _OF_ROWS = frozenset(("save", "destroy", "delete", "remove", "persist", "commit", "saveOrFail"))
 """Methods without arguments by which a row writes itself."""
 _KEPT = re.compile(r"\w[.\[]|\w\]$")
@@ -55,7 +58,10 @@ _EMBEDDED = (
 
 
 def is_waited_for(loop: Loop, facts: Facts) -> bool:
-    """Return whether a request, a message or a caller waits for the reads of all rounds of a loop."""
+    """Return whether a request, a message or a caller waits for the reads of all rounds of a loop.
+
+    A function that no request of this text reaches must load the list itself, and only read: how long a list
+    is that its callers give is not known here."""
     if is_for_screen(facts) or facts.imports_any(*_EMBEDDED) or works_on_items(loop, facts):
         return False
     frequency = frequency_of(loop, facts)
@@ -64,14 +70,56 @@ def is_waited_for(loop: Loop, facts: Facts) -> bool:
     scope = facts.named_function_of(loop)
     if frequency is not None or scope is None or runs_once(scope) or is_command_line(facts):
         return False
+    if _OPERATES.match(scope.short_name) or is_given(loop, facts):
+        return False
     return _builds_answer(loop, facts) and _returns(scope, facts)
+
+
+_OPERATES = NamePattern(
+    r"^_*(check|validate|verify|ensure|assert|propagate|delete|remove|update|create|add|save|apply|merge|sync|migrate"
+    r"|repair|import|restore|handle|process|execute|perform|complete|cancel|close|register|assign|prepare|collect|init"
+    r"|setup|set|copy|clone|move|rename|reset|refresh|calculate|compute|recalculate|send|notify|publish)(?=_|[A-Z]|$)",
+    re.IGNORECASE,
+)
+"""Functions that do something once, for which they look at rows; a listing is asked for again and again."""
+_COMPARES = re.compile(
+    r"[!=]==?|\b(?:is|instanceof|isinstance|in|equals|Equals|typeof|case)\b|\.(?:equals|startsWith)\("
+)
+_NOTHING = re.compile(
+    r"\b(?:null|None|nil|undefined|Null)\b|[\"']{2}|\blen\b|\.(?:length|size|Count|isEmpty)\b"
+)
+_LIMITED = re.compile(
+    r"\b(?:take|limit|Limit|Take|first|top|pageSize|per_page)\b\s*[:=(]\s*(?:\d|1\d|2[0-5])\b"
+)
+
+
+def asks_seldom(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether few rounds of a loop make a call: it stands behind a comparison of the item with a
+    value, or the query for the rows has a small limit."""
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind != "branch" or not is_within(call.span, step.span) or is_asked_in(call, step):
+            continue
+        if facts.text(step.span).startswith(("switch", "match", "when", "select")):
+            return True
+        if _COMPARES.search(step.text) and not _NOTHING.search(step.text):
+            return True
+    base = base_name(loop.over)
+    made = [facts.text(each.span) for each in facts.assignments_to(base, loop)] if base else []
+    return any(map(_LIMITED.search, (loop.over, *made)))
+
+
+def is_asked_in(call: Call, step: Step) -> bool:
+    """Return whether a call is a part of the condition of a branch."""
+    return call.written in step.text
 
 
 def works_on_items(loop: Loop, facts: Facts) -> bool:
     """Return whether each round of a loop writes, sends or starts something outside the process."""
     known = {each.call for each in remote_calls(facts) if not each.is_read}
     return any(
-        call in known or (_CHANGES.match(call.method) is not None and _goes_out(call, facts))
+        call in known
+        or (_CHANGES.match(call.method) is not None and _goes_out(call, facts))
+        or (call.method in ("add", "Add") and _SESSION.search(call.receiver_written) is not None)
         for call in facts.within(facts.calls, loop.body)
     )
 

@@ -65,7 +65,9 @@ def asked_for_each_row(facts: Facts) -> Iterator[tuple[Call, Loop]]:
             if any(is_within(call.span, each) for each in told) or not _is_sent(call, facts):
                 continue
             chain = (call, *chain_of(call))
-            if not _READS.match(call.method) or any(_WRITES.match(each.method) for each in chain):
+            if not _READS.match(call.method) or any(
+                _WRITES.match(each.method) for each in (*chain, *_later(call, facts))
+            ):
                 continue
             if facts.loops_around(call)[-1:] != (loop,) or call in sources:
                 continue
@@ -111,6 +113,14 @@ def _handles(call: Call, facts: Facts) -> Iterator[str]:
             last = name.rpartition(".")[2]
             if last in typed or (last.isidentifier() and _HANDLE.match(last)):
                 yield last
+
+
+def _later(call: Call, facts: Facts) -> Iterator[Call]:
+    """Yield the calls on the result of a call: of `session.ID(key).Update(row)` the update."""
+    for each in facts.calls_on(call):
+        if each.span.start == call.span.start:
+            yield each
+            yield from _later(each, facts)
 
 
 def _given(chain: tuple[Call, ...], facts: Facts) -> str:
