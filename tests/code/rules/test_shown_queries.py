@@ -140,6 +140,33 @@ HIDDEN = [
             def names(self):
                 return [each.part.name for each in self.used_by()]
         """),
+    # The method of the row changes it.
+    ("FK-P027", "python", """
+        class Line(models.Model):
+            part = models.ForeignKey("Part", on_delete=models.CASCADE)
+
+            def complete(self):
+                self.part.take(1)
+
+        def complete(order):
+            for line in Line.objects.filter(order=order):
+                line.complete()
+        """),
+    # The loop goes through a field that the caller gives.
+    ("FK-P027", "python", """
+        class PartForm:
+            def __init__(self, **given):
+                self.items = given.pop("items")
+                self.units = Unit.objects.none()
+                self.choices = [each.part.name for each in self.items]
+        """),
+    # The first round is the last one.
+    ("FK-P027", "python", """
+        def first(name):
+            for app in App.objects.filter(name=name):
+                hook = app.hooks.all()
+                return send(hook)
+        """),
 ]  # fmt: skip
 
 

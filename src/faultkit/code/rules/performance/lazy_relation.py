@@ -25,7 +25,7 @@ from faultkit.code.rules.vocabulary.entity_rows import (
     entity_rows,
     joined_relations,
 )
-from faultkit.code.rules.vocabulary.listing_loops import works_on_items
+from faultkit.code.rules.vocabulary.listing_loops import ends_with_round, works_on_items
 from faultkit.code.rules.vocabulary.relation_reads import relation_reads
 from faultkit.code.rules.vocabulary.returned_values import returned_values
 
@@ -73,14 +73,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     seen.add(read.span)
                     row = f"{read.row}.{read.relation}" if read.row != "self" else relation
                     each = "row" if item in ("self", "it") else item
-                    yield Hit(read.span, f"{row} is loaded by a query of its own for every {each}", LIKELY)
+                    what = f"{row} is loaded by a query of its own for every {each}"
+                    yield Hit(read.span, what, POSSIBLE if _is_of_little(loop, facts) else LIKELY)
             continue
         for span, relation, confidence in find(loop, item, source, facts):
             if relation not in told:
                 told.add(relation)
                 what = f"{relation} is loaded by a query of its own for every {item}"
-                # Where each row is written or sent as well, one more read matters little.
-                yield Hit(span, what, POSSIBLE if works_on_items(loop, facts) else confidence)
+                yield Hit(span, what, POSSIBLE if _is_of_little(loop, facts) else confidence)
+
+
+def _is_of_little(loop: Loop, facts: Facts) -> bool:
+    """Return whether one more read matters little: each row is written or sent as well, or there is one
+    round."""
+    return works_on_items(loop, facts) or ends_with_round(loop, facts)
 
 
 def _through_functions(facts: Facts) -> Iterator[Loop]:

@@ -78,7 +78,8 @@ def base_name(over: str) -> str:
     found = re.fullmatch(
         r"(?:&(?:mut )?)?(\w+)(\.(rows|models|data|items|results|Items|body|object_list))*", bare.strip()
     )
-    return "" if found is None else found[1]
+    # `self` holds everything: the list itself is a field.
+    return "" if found is None or found[1] in ("self", "this") else found[1]
 
 
 def is_data(over: str) -> bool:

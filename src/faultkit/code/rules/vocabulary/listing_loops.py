@@ -37,6 +37,10 @@ _OUTSIDE = NamePattern(
     re.IGNORECASE,
 )
 """Objects whose methods change something outside the process."""
+_SETS = NamePattern(
+    r"^(set|add|put|append|push|with|attach|assign|load|fetch|populate|refresh)(?=_|[A-Z]|$)", re.IGNORECASE
+)
+"""Methods by which a row is given what was read for it."""
 _SESSION = NamePattern(r"(?:^|[._])(?:db|session|db_session|context|_context|em)$")
 """Objects to which new rows are added."""
 _OF_ROWS = frozenset(("save", "destroy", "delete", "remove", "persist", "commit", "saveOrFail"))
@@ -103,9 +107,22 @@ def asks_seldom(call: Call, loop: Loop, facts: Facts) -> bool:
             return True
         if _COMPARES.search(step.text) and not _NOTHING.search(step.text):
             return True
+    if ends_with_round(loop, facts):
+        return True
     base = base_name(loop.over)
     made = [facts.text(each.span) for each in facts.assignments_to(base, loop)] if base else []
     return any(map(_LIMITED.search, (loop.over, *made)))
+
+
+def ends_with_round(loop: Loop, facts: Facts) -> bool:
+    """Return whether a round that goes to its end ends the loop, too: `for app in apps: …; return found`."""
+    scope = facts.function_of(loop)
+    return any(
+        step.kind in ("return", "break")
+        and facts.function_of(step) is scope
+        and not any(is_within(arm.span, loop.body) and is_within(step.span, arm.span) for arm in facts.arms)
+        for step in facts.within(facts.steps, loop.body)
+    )
 
 
 def is_asked_in(call: Call, step: Step) -> bool:
@@ -116,10 +133,13 @@ def is_asked_in(call: Call, step: Step) -> bool:
 def works_on_items(loop: Loop, facts: Facts) -> bool:
     """Return whether each round of a loop writes, sends or starts something outside the process."""
     known = {each.call for each in remote_calls(facts) if not each.is_read}
+    items = {target.rpartition(" ")[2] for target in loop.targets}
     return any(
         call in known
         or (_CHANGES.match(call.method) is not None and _goes_out(call, facts))
         or (call.method in ("add", "Add") and _SESSION.search(call.receiver_written) is not None)
+        # `row.complete(user)` as a statement changes something.
+        or (call.is_discarded and call.receiver_written in items and not _SETS.match(call.method))
         for call in facts.within(facts.calls, loop.body)
     )
 
