@@ -47,6 +47,25 @@ SHOWN = [
             def names(self):
                 return [line.part.name for line in self.lines()]
         """),
+    # A schema whose field the same file gives to a query.
+    ("FK-R135", "typescript", """
+        const schema = z.object({ page: z.coerce.number(), limit: z.coerce.number().default(500) });
+        export async function GET(request: Request) {
+          const { limit } = schema.parse(request.query);
+          return json(await listMetrics({ limit }));
+        }
+        """),
+    ("FK-R082", "java", """
+        import org.springframework.kafka.core.KafkaTemplate;
+        class Rules {
+            private final KafkaTemplate<String, String> events;
+            private final RuleRepository rules;
+            void add(Rule rule) {
+                rules.save(rule);
+                events.send("rules", rule.id());
+            }
+        }
+        """),
 ]  # fmt: skip
 
 HIDDEN = [
@@ -166,6 +185,44 @@ HIDDEN = [
             for app in App.objects.filter(name=name):
                 hook = app.hooks.all()
                 return send(hook)
+        """),
+    # Without a limit, everything is returned as well.
+    ("FK-R135", "csharp", """
+        [ApiController]
+        public class HistoryController : ControllerBase {
+            [HttpGet("history")]
+            public List<Entry> Get(int plan, int? limit = null) {
+                if (limit.HasValue) {
+                    return _history.Of(plan).Take(limit.Value).ToList();
+                }
+                return _history.Of(plan).ToList();
+            }
+        }
+        """),
+    # Settings of a producer.
+    ("FK-R135", "go", """
+        type KafkaArgs struct {
+            BatchSize int `json:"batchSize"`
+        }
+        func NewTarget(args KafkaArgs) *Target {
+            return &Target{batch: store.NewBatch(store.Limit(args.BatchSize))}
+        }
+        """),
+    # A schema that another file reads.
+    ("FK-R135", "typescript", """
+        export const QuerySchema = z.object({ query: z.string(), offset: z.number(), limit: z.number() });
+        """),
+    # A publisher of one's own program, which may call functions of the same process.
+    ("FK-R082", "java", """
+        import org.acme.admin.listener.RuleEventPublisher;
+        class Rules {
+            private final RuleEventPublisher ruleEventPublisher;
+            private final RuleRepository rules;
+            void add(Rule rule) {
+                rules.save(rule);
+                ruleEventPublisher.publish(rule.id());
+            }
+        }
         """),
 ]  # fmt: skip
 

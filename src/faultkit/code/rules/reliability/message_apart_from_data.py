@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.brokers import is_enqueued, is_published
+from faultkit.code.rules.vocabulary.brokers import is_enqueued, is_published, may_stay_inside
 from faultkit.code.rules.vocabulary.locked_waits import through_functions
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.stored_writes import stored_writes
@@ -41,14 +41,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 opened = around[-1].opened_by
                 what = f"{call.written}() sends before the transaction of {opened} has been committed"
                 # What starts after a pause finds what has been committed by then.
-                sure = POSSIBLE if call.has("countdown", "eta") else LIKELY
-                yield Hit(call.span, what, sure)
+                is_late = call.has("countdown", "eta") or may_stay_inside(call, facts)
+                yield Hit(call.span, what, POSSIBLE if is_late else LIKELY)
         elif is_published(call, facts) and (write := _write_before(call, open_, facts)):
             scope = facts.named_function_of(call)
             if scope is not None and scope.span not in told and not _is_caught(call, facts):
                 told.add(scope.span)
                 what = f"{call.written}() may fail after {write} has been stored, and the message is lost"
-                yield Hit(call.span, what, LIKELY)
+                yield Hit(call.span, what, POSSIBLE if may_stay_inside(call, facts) else LIKELY)
 
 
 def _is_later(call: Call, facts: Facts) -> bool:

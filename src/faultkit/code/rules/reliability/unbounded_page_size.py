@@ -67,9 +67,9 @@ _BY_NAME = re.compile(
 _GIVES_SIZE = TextPattern(
     r"[._](?:limit|Limit|[sS]etLimit|take|Take|setMaxResults|maxResults|fetchSize|top|perPage|[pP]aginate|first|setPageSize|set_limit)\("
     rf"|[(, ](?:{SIZE})=\w"
-    r"|\b(?:take|limit|first|pageSize|perPage|Limit)\s*:\s*(?!(?:z|[jJ]oi|v|t|yup|number|[iI]nt|[iu](?:32|64)|usize|Option|Long|[sS]tring)\b)\w"
+    r"|\b(?:take|limit|first|pageSize|perPage)\s*:\s*(?!(?:z|[jJ]oi|v|t|yup|number|[iI]nt|[iu](?:32|64)|usize|Option|Long|[sS]tring)\b)\w"
     r"|\bLIMIT\b|\blimit\s+(?:[$@%:]\w|\?[\"'`])|FETCH (?:FIRST|NEXT)|\bTOP\b"
-    r"|[pP]ageable|PageRequest|[pP]aginat"
+    r"|[pP]ageable|PageRequest|[pP]aginat\w*[(:=,)]"
     r"|\[:\s*\w*limit|[:+]\s*limit\s*\]"
 )
 """What gives a size to a query, or cuts a list by it."""
@@ -81,21 +81,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if is_command_line(facts):
         return  # The user of the program is its only client.
     text = facts.whole_text
-    for hit, is_schema in _hits(facts):
-        sure = (is_schema or _GIVES_SIZE.search(text)) and not _REFUSED_BY_STORE.search(text)
+    for hit, declared in _hits(facts):
+        # A schema that nothing in the file reads says little: what reads it may set a limit.
+        is_read = declared and re.search(rf"\b{re.escape(declared)}\b(?!\s*:)", text) is not None
+        sure = (is_read or _GIVES_SIZE.search(text)) and not _REFUSED_BY_STORE.search(text)
         yield hit if sure else replace(hit, confidence=POSSIBLE)
 
 
-def _hits(facts: Facts) -> Iterator[tuple[Hit, bool]]:
-    """Yield sizes, each with whether a schema without a maximum checks it."""
+def _hits(facts: Facts) -> Iterator[tuple[Hit, str]]:
+    """Yield sizes, each with the name of the field of a schema that it is; empty if it is none."""
     told = set[Scope]()
     for scope, hit in _of_handlers(facts):
         told.add(scope)
-        yield hit, False
+        yield hit, ""
     if facts.language in JAVASCRIPT:
-        yield from ((hit, False) for scope, hit in _of_resolvers(facts) if scope not in told)
+        yield from ((hit, "") for scope, hit in _of_resolvers(facts) if scope not in told)
     declared = [(scope, hit) for scope, hit in _of_declared(facts) if scope not in told]
-    yield from ((hit, False) for _, hit in declared)
+    yield from ((hit, "") for _, hit in declared)
     told.update(scope for scope, _ in declared)
     if told:
         return
@@ -104,10 +106,10 @@ def _hits(facts: Facts) -> Iterator[tuple[Hit, bool]]:
         for name, span in (*schema_fields(facts), *pagination_classes(facts))
         if not _is_limited_anywhere(name, facts)
     ]
-    yield from ((_hit(name, Place(span)), True) for name, span in fields)
+    yield from ((_hit(name, Place(span)), name) for name, span in fields)
     for scope in facts.scopes if not fields else ():
         if scope.route is not None or _takes_request(scope, facts):
-            yield from ((_hit(name, place), False) for name, place in _given_at_once(scope, facts))
+            yield from ((_hit(name, place), "") for name, place in _given_at_once(scope, facts))
 
 
 def _hit(name: str, place: Placed, is_optional: bool = False) -> Hit:
@@ -122,6 +124,7 @@ def _may_be_left_out(word: str, scope: Scope, facts: Facts) -> bool:
     asked = (
         rf"\bif\s+let\s+Some\(\w+\)\s*=\s*&?(?:{word})\s*\{{"
         rf"|\bif\s*\(?\s*{given}\s*\)?\s*[:{{]?\s*{cuts}"
+        rf"|(?:{word})\.HasValue|(?:{word})\.map\(\|"
     )
     return re.search(asked, facts.text(scope.body)) is not None
 
@@ -161,20 +164,23 @@ def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
                 if is_bounded(word, scope, facts) or _is_bounded_inside(word, scope, facts):
                     break
                 if _is_used(word, None, scope, facts) or _is_returned(word, scope, facts):
-                    is_unsure = _may_be_left_out(word, scope, facts) or _is_of_service(scope, facts)
+                    is_unsure = _may_be_left_out(word, scope, facts) or not _is_of_request(scope, facts)
                     yield scope, _hit(field.name, place, is_unsure)
 
 
-def _is_of_service(scope: Scope, facts: Facts) -> bool:
-    """Return whether a type of TypeScript, which checks nothing, is given to a function that has no request:
-    what reads the request may limit it."""
-    if facts.language not in JAVASCRIPT or scope.route is not None or _takes_request(scope, facts):
-        return False
-    return not any(facts.routes()) and not _REQUESTED.search(facts.whole_text)
+def _is_of_request(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function, or another one of the text, is given what a request brings. A type alone says
+    little: options, settings and events have sizes, too, and what reads the request may limit them."""
+    if scope.route is not None or _takes_request(scope, facts):
+        return True
+    return any(facts.routes()) or _REQUESTED.search(facts.whole_text) is not None
 
 
 _REQUESTED = TextPattern(
-    r"@(?:Query|Args|Body|Get|Post|Resolver|Controller)\(|\breq(?:uest)?\.(?:query|body)\b|[gG]raph[qQ][lL]"
+    r"@(?:Query|Args|Body|Get|Post|Resolver|Controller|RestController|RequestMapping|GetMapping|PostMapping|QueryMapping"
+    r"|GET|Path|QueryParam|ModelAttribute)\b|\breq(?:uest)?\.(?:query|body)\b|[gG]raph[qQ][lL]"
+    r"|\[(?:Http(?:Get|Post)|FromQuery|ApiController)\b|\bMap(?:Get|Post)\(|\b(?:Query|Json|Form)<|http\.Request\b"
+    r"|gin\.Context|echo\.Context|fiber\.Ctx|\brequest\.(?:args|GET|query_params)\b|\bDepends\("
 )
 
 
@@ -191,7 +197,10 @@ def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
                 not is_route and _is_returned(name, scope, facts) and not _is_limited_by_callers(scope, facts)
             ):
                 span = _up_to_use(name, place, scope, facts)
-                yield scope, _hit(name, Place(span), _may_be_left_out(_word(name), scope, facts))
+                is_optional = _may_be_left_out(_word(name), scope, facts) or ".map(|" in facts.text(
+                    place.span
+                )
+                yield scope, _hit(name, Place(span), is_optional)
                 break
 
 

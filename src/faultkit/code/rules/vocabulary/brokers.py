@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -44,6 +46,24 @@ def is_published(call: Call, facts: Facts) -> bool:
         return call.method not in ("send", "emit") or "producer" in call.name.lower()
     is_known = type_ or (call.origin is not None and not call.receiver.startswith("self."))
     return not is_known and _NAMES.search(call.receiver_written) is not None
+
+
+_OWN = NamePattern(r"(^|[./])I?\w*(EventBus|MessageBus|MessagePublisher|EventPublisher|EventProducer)$")
+"""Types of one's own program that may hand an event to functions of the same process."""
+
+
+def may_stay_inside(call: Call, facts: Facts) -> bool:
+    """Return whether nothing but the name of a publisher's type says that it sends to a broker."""
+    type_ = type_of_receiver(call, facts)
+    if not _OWN.search(type_):
+        return False
+    return not any(map(_LIBRARIES.search, (type_, *facts.imports.modules)))
+
+
+_LIBRARIES = NamePattern(
+    r"kafka|rabbit|amqp|\bnats|sqs|\bsns\b|pubsub|pulsar|mqtt|MassTransit|NServiceBus|servicebus|Rebus|rocketmq|EasyNetQ|CAP\b",
+    re.IGNORECASE,
+)
 
 
 _TASKS = NamePattern(r"^(delay|apply_async|send_with_options|delay_on_commit)$")
