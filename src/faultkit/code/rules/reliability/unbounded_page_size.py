@@ -169,8 +169,9 @@ def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
 
 
 def _is_of_request(scope: Scope, facts: Facts) -> bool:
-    """Return whether a function, or another one of the text, is given what a request brings. A type alone says
-    little: options, settings and events have sizes, too, and what reads the request may limit them."""
+    """Return whether a function, or another one of the text, is given what a request brings.
+
+    A type alone says little: options, settings and events have sizes, too."""
     if scope.route is not None or _takes_request(scope, facts):
         return True
     return any(facts.routes()) or _REQUESTED.search(facts.whole_text) is not None
