@@ -76,6 +76,8 @@ SHOWN = [
             def first(self, key):
                 if key in self.keys:
                     return False
+                if len(self.keys) > 100_000:
+                    self.keys.pop(0)
                 self.keys.append(key)
                 return True
         """),

@@ -66,6 +66,14 @@ SHOWN = [
             }
         }
         """),
+    # What is kept depends on the request.
+    ("FK-P012", "java", """
+        class Users {
+            List<User> named(String name) {
+                return userRepository.findAll().stream().filter(user -> user.getName().equals(name)).toList();
+            }
+        }
+        """),
 ]  # fmt: skip
 
 HIDDEN = [
@@ -75,6 +83,13 @@ HIDDEN = [
             found = []
             for name in names:
                 found.append(Plan.objects.get(name=name))
+            return found
+        """),
+    ("FK-P004", "python", """
+        def known(slugs):
+            found = []
+            for slug in slugs.split(","):
+                found.append(Plan.objects.get(slug=slug))
             return found
         """),
     # A check before one change.
@@ -222,6 +237,152 @@ HIDDEN = [
                 rules.save(rule);
                 ruleEventPublisher.publish(rule.id());
             }
+        }
+        """),
+    # Ends a subscription, not a message.
+    ("FK-R056", "csharp", """
+        class Reader {
+            public async Task CompleteAsync() {
+                await eventSubscription.CompleteAsync();
+                await parseQueue.FlushAsync();
+            }
+        }
+        """),
+    # A list of functions.
+    ("FK-R056", "typescript", """
+        const offsets = (client: Client) => ({
+          store: storeOffset(client),
+          drop: dropOffset(client),
+        });
+        """),
+    # What follows has nothing to do with the message.
+    ("FK-R056", "java", """
+        class Revive {
+            void skip(Records records) {
+                offsets.commitOffset(group, topic, records.next());
+                metrics.increase();
+            }
+        }
+        """),
+    # The function that it is given does the work before.
+    ("FK-R056", "python", """
+        from collections.abc import Callable
+        def consume(channel, callback: Callable[[list], None]):
+            events = []
+            for method, _, body in channel.consume("orders"):
+                events.append(body)
+                if len(events) >= 10:
+                    callback(events)
+                    channel.basic_ack(method.delivery_tag, multiple=True)
+                    events = []
+        """),
+    # A queue that the broker makes for one consumer.
+    ("FK-R056", "go", """
+        func listen(ch *amqp.Channel) (<-chan amqp.Delivery, error) {
+            q, err := ch.QueueDeclare("", false, true, true, false, nil)
+            if err != nil {
+                return nil, err
+            }
+            return ch.Consume(q.Name, "", true, false, false, false, nil)
+        }
+        """),
+    # Nearly all rows are kept.
+    ("FK-P012", "java", """
+        class Users {
+            List<User> enabled(String name) {
+                return userRepository.findAll().stream().filter(user -> user.isEnabled()).toList();
+            }
+        }
+        """),
+    # A job that asks another service for each row.
+    ("FK-P012", "python", """
+        @shared_task
+        def bill(request):
+            orders = Order.objects.all()
+            for order in orders:
+                billing_client.create_record(order.id)
+        """),
+    # The sender may write a row of the same database.
+    ("FK-R054", "java", """
+        class Releases {
+            private final MessageSender messageSender;
+            private final ReleaseRepository releases;
+            @Transactional
+            public void publish(Release release) {
+                releases.save(release);
+                messageSender.sendMessage(release.key(), "releases");
+            }
+        }
+        """),
+    # Nothing asks the database.
+    ("FK-R054", "java", """
+        class Images {
+            private final HttpClient client;
+            @Transactional
+            public byte[] image(HttpRequest request) throws Exception {
+                return client.send(request, BodyHandlers.ofByteArray()).body();
+            }
+        }
+        """),
+    # The rows are read in a loop.
+    ("FK-P022", "python", """
+        def clean(request):
+            results = request.db.scalars(select(Email)).all()
+            for email in results:
+                email.verified = False
+            metrics.gauge("cleaned", len(results))
+        """),
+    # The rows are locked.
+    ("FK-P022", "rust", """
+        use diesel::prelude::*;
+        async fn stalled(conn: &mut Conn) -> Result<usize> {
+            let found: Vec<i32> = jobs::table.select(one()).for_update().skip_locked().load(conn).await?;
+            Ok(found.len())
+        }
+        """),
+    # The rows of one object.
+    ("FK-P022", "python", """
+        class Order(models.Model):
+            def is_paid(self):
+                return len(self.payments.all()) > 0
+        """),
+    # How long the list gets is not said.
+    ("FK-P006", "java", """
+        class Report {
+            private final List<String> warnings = new ArrayList<>();
+            void warn(String message) {
+                if (!warnings.contains(message)) {
+                    warnings.add(message);
+                }
+            }
+        }
+        """),
+    # Each round downloads a file.
+    ("FK-P006", "javascript", """
+        const { Emoji } = require('./models');
+        async function pack(res) {
+            const emojis = await Emoji.findAll();
+            const known = await Emoji.findAll();
+            for (const emoji of emojis) {
+                if (known.includes(emoji)) await download(emoji.url);
+            }
+        }
+        """),
+    # The connection of the transaction.
+    ("FK-R075", "go", """
+        func open(ctx context.Context, pool *sql.DB) error {
+            conn, err := pool.Conn(ctx)
+            tx, err := conn.BeginTx(ctx, nil)
+            if _, err := conn.ExecContext(ctx, "PRAGMA foreign_key_check"); err != nil {
+                return err
+            }
+            return tx.Commit()
+        }
+        """),
+    # One text, one connection.
+    ("FK-R075", "javascript", """
+        async function upgrade(pool) {
+            await pool.query('BEGIN; CREATE TABLE a (id int); COMMIT;');
         }
         """),
 ]  # fmt: skip

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.applied_functions import Applied, given_functions
-from faultkit.code.rules.vocabulary.collaborators import is_store_call, is_store_lookup
+from faultkit.code.rules.vocabulary.collaborators import is_store_lookup
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
 from faultkit.code.rules.vocabulary.item_functions import loop_of_closure, reads_by_methods
 from faultkit.code.rules.vocabulary.listing_loops import asks_seldom, is_remembered, is_waited_for
 from faultkit.code.rules.vocabulary.loaded_lists import is_loaded_whole
+from faultkit.code.rules.vocabulary.loops_over_rows import is_loaded
 from faultkit.code.rules.vocabulary.remote_calls import (
     IN_BROWSER,
     RemoteCall,
@@ -80,9 +80,6 @@ _FEW = re.compile(
     re.IGNORECASE,
 )
 """Lists that grow with the installation and not with its data, and lists of which one is sought."""
-_LISTS = re.compile(
-    r"^_?(list|find|fetch|load|get|query|search|scan|select)(_?all|\w*s)$|^keys$", re.IGNORECASE
-)
 _ONE_ROW = re.compile(
     r"^(findOne\w*|findBy(Id|Pk)|find_one|find_by_id|findFirst\w*|fetchrow|fetchval|scalar_one\w*)$"
 )
@@ -124,6 +121,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         # Other services seldom answer for many at once: only where a client waits it matters.
         waits = often or remote.kind != "http"
         is_sure = remote.is_read and waits and is_waited_for(loop, facts)
+        is_sure = is_sure and (often or not _is_made_of_given(loop, facts) or is_loaded(loop, facts))
         if is_sure and (is_for_other_kind(remote, facts) or asks_seldom(call, loop, facts)):
             is_sure = False
         if is_sure and _is_together(call, loop, facts):
@@ -256,7 +254,7 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
         return loop if _is_for_each_number(call, loop, facts) else None
     if not _asks_for_each(call, loop, facts):
         return None
-    if is_over_data(loop, facts) or _is_loaded(loop, facts):
+    if is_over_data(loop, facts) or is_loaded(loop, facts):
         return loop
     if _REDIS.search(call.receiver_written) and _last_word(loop.over).lower().endswith("keys"):
         return loop
@@ -289,7 +287,7 @@ def _loop_of_closure(remote: RemoteCall, facts: Facts) -> Loop | None:
     if not remote.is_read or remote.kind != "database" or facts.loops_around(remote.call):
         return None
     loop = loop_of_closure(remote.call, facts)
-    if loop is None or not _is_loaded(loop, facts) or not _asks_for_each(remote.call, loop, facts):
+    if loop is None or not is_loaded(loop, facts) or not _asks_for_each(remote.call, loop, facts):
         return None
     return loop
 
@@ -318,67 +316,11 @@ def _asks_for_each(call: Call, loop: Loop, facts: Facts) -> bool:
     return loop.kind == "count" or uses_item(call, loop, facts)
 
 
-def _is_loaded(loop: Loop, facts: Facts) -> bool:
-    """Return whether the list comes from a query or a request itself: `rows = await db.list()`."""
-    base = base_name(loop.over)
-    if loop.kind == "count" and (counted := _COUNTED.search(loop.over)):
-        base = counted[1] or counted[2]
-    known = {remote.call for remote in remote_calls(facts)}
-    if any(call in known for call in facts.within(facts.calls, loop.head)):
-        return True
-    if facts.language == "go" and base and _is_filled(base, loop, known, facts):
-        return True
-    return bool(base) and _is_of_rows(base, loop, known, facts)
-
-
-_MAPPED = frozenset(("map", "filter", "flatMap", "Select", "Where", "slice", "toSorted", "mapNotNull"))
-
-
-def _is_of_rows(name: str, loop: Loop, known: set[Call], facts: Facts, is_mapped: bool = False) -> bool:
-    """Return whether a variable holds what a query or a request returned, or that item by item."""
-    for each in facts.assignments_to(name, loop):
-        call = each.call
-        if call is None:
-            continue
-        if call in known or {*chain_of(call)} & known or is_store_call(call, facts):
-            return True
-        if call.is_awaited and _LISTS.search(call.method) is not None:
-            return True
-        root = call.written.partition(".")[0]
-        is_part = call.method in _MAPPED and not is_mapped and root.isidentifier() and root != name
-        if is_part and _is_of_rows(root, loop, known, facts, is_mapped=True):
-            return True
-    return False
-
-
-_COUNTED = re.compile(r"<\s*(\w+)\.(?:length|size\(\)|Count|len\(\))|\blen\((\w+)\)")
-"""The list whose places a loop counts."""
-_NEXT_ROW = re.compile(r"^\w+\.Next\(\w*\)$")
-
-
-def _is_filled(base: str, loop: Loop, known: set[Call], facts: Facts) -> bool:
-    """Return whether a query fills a list, by its address or row by row (Go)."""
-    scope = facts.function_of(loop)
-    if scope is None:
-        return False
-    before = Span(scope.body.start, loop.span.start)
-    if any(
-        argument.value.text == f"&{base}"
-        for call in facts.within(facts.calls, before)
-        if call in known
-        or call.method in ("Find", "Select", "SelectContext", "Scan", "StructScan")
-        # `db.NewSelect().Model(&rows).Scan(ctx)`
-        or (call.method == "Model" and any(call in chain_of(each) for each in known))
-        for argument in call.arguments
-    ):
-        return True
-    return any(
-        each.targets == (base,)
-        and each.value is not None
-        and each.value.text.startswith("append(")
-        and any(_NEXT_ROW.match(one.over.strip()) for one in facts.loops_around(each))
-        for each in facts.within(facts.assignments, before)
-    )
+def _is_made_of_given(loop: Loop, facts: Facts) -> bool:
+    """Return whether a list is made of what the function is given: `for slug in slugs.split(",")`."""
+    scope = facts.named_function_of(loop)
+    given = set[str]() if scope is None else {each.name for each in scope.parameters}
+    return not given.isdisjoint(re.findall(r"(?<![\w.])[A-Za-z_]\w*", loop.over))
 
 
 def _last_word(over: str) -> str:

@@ -62,7 +62,7 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
                 continue
             if each.span == first.value.span and _PYTHON.search(each.name) and not call.is_decorator:
                 what = f"{call.written}() takes all rows of {each.written}() only to count them"
-                yield Hit(call.span, what, CERTAIN)
+                yield Hit(call.span, what, POSSIBLE if _is_of_one(each, call, facts) else CERTAIN)
     if facts.language in ("java", "kotlin"):
         for call in facts.calls_of_method("size", "isEmpty", "count"):
             made = call.origin
@@ -95,6 +95,13 @@ def _at_once(facts: Facts) -> Iterator[Hit]:
             yield Hit(read.span, f"{read.origin.written}() takes all rows only to count them", LIKELY)
 
 
+def _is_of_one(query: Call, counted: Call, facts: Facts) -> bool:
+    """Return whether the rows belong to one object, `order.lines.all()`, which may have few, and are counted
+    once."""
+    is_relation = query.method == "all" and ".objects" not in query.name and "()" not in query.name
+    return is_relation and facts.language == "python" and not facts.loops_around(counted)
+
+
 def _is_prefetched(call: Call, facts: Facts) -> bool:
     """Return whether a query of this text has loaded the relation with its rows: `driver.trips.all()`."""
     if call.method != "all" or call.written.count(".") < 2 or "prefetch" not in facts.whole_text:
@@ -119,19 +126,22 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
         if scope is None or not name:
             continue
         after = facts.text(Span(call.span.end, scope.body.end))
-        used = re.findall(rf"(?<![\w.]){name}\b(?!\s*:)", after)
+        # `rows:` names an argument or a key; `for row in rows:` reads them.
+        used = re.findall(rf"\bin {name}\b|(?<![\w.]){name}\b(?!\s*:)", after)
         counted = re.findall(_COUNTED[language].format(name), after)
         if counted and len(used) == len(counted) and not _is_more(call, facts):
             text = facts.text(call.span)
             if _LIMITED.search(text) or (facts.language == "csharp" and not _is_of_set(call.name)):
                 continue
-            # As many rows as ids are given: a count saves little.
-            sure = POSSIBLE if _BY_IDS.search(text) else LIKELY
+            # As many rows as ids are given, or those of one object: a count saves little.
+            few = _BY_IDS.search(text) or _OF_PARENT.search(call.method) or _is_of_one(call, call, facts)
+            sure = POSSIBLE if few else LIKELY
             yield Hit(call.span, f"{call.written}() takes all rows only to count them", sure)
 
 
 _LIMITED = re.compile(r"\b(?:limit|take|first|top)\s*:|\.(?:[lL]imit|[tT]ake|first|First|top)\(|\bLIMIT\b")
 _BY_IDS = re.compile(r"\b\w*[iI]ds\b|\bIn\(|\binArray\(|\.in_\(|__in\b|\$in\b|Op\.in\b")
+_OF_PARENT = re.compile(r"By\w*Id(?:And\w+)?$")
 _OF_SET = re.compile(
     r"\.To(List|Array)Async\b|(^|[._])_?(db|\w*[cC]ontext|\w*Db|session|repo(sitory)?|\w*[rR]epository)\b|\bSet<?\w*>?\(\)"
 )
@@ -142,12 +152,16 @@ def _is_of_set(name: str) -> bool:
     return _OF_SET.search(name) is not None
 
 
+_LOCKS = re.compile(r"for_?update|skip_?locked|\bwith_lock|\.lock\(", re.IGNORECASE)
 _MORE = re.compile(r"\b(group|lock|having|distinct)\b\s*:")
 
 
 def _is_more(call: Call, facts: Facts) -> bool:
-    """Return whether a query groups or locks its rows, which a count does not (Sequelize, TypeORM)."""
-    return facts.language in JAVASCRIPT and _MORE.search(facts.text(call.span)) is not None
+    """Return whether a query groups or locks its rows, which a count does not."""
+    text = facts.text(call.span)
+    return _LOCKS.search(text) is not None or (
+        facts.language in JAVASCRIPT and _MORE.search(text) is not None
+    )
 
 
 def _is_query(call: Call, sent: set[Call], facts: Facts) -> bool:

@@ -1,7 +1,8 @@
 """Finds membership tests on a list in a loop.
 
-Evidence that it matters: an object keeps the list and adds each new item to it, or this text loads both lists
-whole, by queries without a limit or from files and answers. Otherwise it is possible.
+Evidence that it matters: an object keeps the list, adds each new item to it, and lets it grow to a thousand
+items or more; or this text loads both lists whole, by queries without a limit or from files and answers, and
+no round waits for anything. Otherwise it is possible.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from faultkit.code.rules.vocabulary.data_sizes import (
     is_over_data,
     is_short_by_nature,
 )
+from faultkit.code.rules.vocabulary.listing_loops import works_on_items
 from faultkit.code.rules.vocabulary.loaded_lists import is_loaded_whole
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
@@ -110,7 +112,7 @@ def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
         and _is_kept(name, place, scope, facts)
     ):
         what = f"every membership test on {name} scans the whole list, which grows with each new item"
-        yield Hit(place.span, what, LIKELY)
+        yield Hit(place.span, what, LIKELY if _holds_many(name, facts) else POSSIBLE)
         return
     if scope is None or not around or any(name in loop.targets for loop in facts.loops_around(place)):
         return
@@ -127,10 +129,17 @@ def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
         by_key or _is_read(name, scope, facts) or any(is_over_data(each, facts) for each in around)
     ):
         sure = is_loaded_whole(name, place, facts) and any(
-            is_loaded_whole(each.over, each, facts) for each in around
+            is_loaded_whole(each.over, each, facts) and not _waits(each, facts) for each in around
         )
         what = f"every membership test on {name} scans the whole list"
         yield Hit(place.span, what, LIKELY if sure else POSSIBLE)
+
+
+def _waits(loop: Loop, facts: Facts) -> bool:
+    """Return whether each round waits for something, next to which a scan takes no time."""
+    return any(call.is_awaited for call in facts.within(facts.calls, loop.body)) or works_on_items(
+        loop, facts
+    )
 
 
 def _is_kept(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:
@@ -159,6 +168,23 @@ def _is_kept(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:
     ) and (bool(around) or _is_event(scope))
 
 
+_MANY = 1000
+
+
+def _holds_many(name: str, facts: Facts) -> bool:
+    """Return whether this text lets a list grow to a thousand items and more: `if ids.len() == WINDOW`."""
+    bare = re.escape(name.rpartition(".")[2])
+    length = rf"(?:\b{bare}\.(?:len|length|size|Count|count)(?:\(\))?|\blen\((?:\w+\.)*{bare}\))"
+    for found in re.finditer(rf"{length}\s*(?:==|>=?|<=?)\s*((?:\w+(?:\.|::))*\w+)", facts.whole_text):
+        last = re.split(r"[.:]", found[1])[-1]
+        values = [last, *(each.value.text for each in facts.assignments_of(last) if each.value is not None)]
+        if any(_NUMBER.fullmatch(each) and int(_NOT_DIGITS.sub("", each)) >= _MANY for each in values):
+            return True
+    return False
+
+
+_NUMBER = re.compile(r"\d[\d_]*(?:usize|u32|u64|L)?")
+_NOT_DIGITS = re.compile(r"_|usize|u32|u64|L")
 _EVENT = re.compile(r"id|key|hash|event|message|msg|item|entry|record|token|url|nonce", re.IGNORECASE)
 
 

@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.broad_queries import broad_queries
 from faultkit.code.rules.vocabulary.data_sizes import is_data
 from faultkit.code.rules.vocabulary.exported_rows import exported_rows
 from faultkit.code.rules.vocabulary.job_rows import job_rows
 from faultkit.code.rules.vocabulary.jobs import is_job
+from faultkit.code.rules.vocabulary.listing_loops import works_on_items
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 from faultkit.code.rules.vocabulary.sifted_rows import is_looked_up, sifted_rows
@@ -78,10 +80,43 @@ def _is_work_on_all(call: Call, facts: Facts) -> bool:
     """Return whether a job goes through the rows of a table, or the program keeps a part of them."""
     if is_for_screen(facts):
         return False
-    if any(each.load is call for each in sifted_rows(facts)):
+    if any(each.load is call for each in sifted_rows(facts)) and _is_chosen_by_input(call, facts):
         return True
     scope = facts.named_function_of(call)
-    return scope is not None and is_job(scope) and not _is_streamed(call, facts)
+    if scope is None or not is_job(scope) or _is_streamed(call, facts) or _ONCE.search(scope.short_name):
+        return False
+    # Next to a request or a write for each row, the rows themselves matter little.
+    names = {*call.assigned}
+    names.add(facts.text(call.span))
+    over = [loop for loop in facts.within(facts.loops, scope.body) if loop.over.strip() in names]
+    return not any(works_on_items(loop, facts) for loop in over) and not facts.loops_around(call)
+
+
+_ONCE = re.compile(r"migrat|seed|upgrade|backfill", re.IGNORECASE)
+_CHOOSES = re.compile(
+    r"\b(?:filter|Where|Skip|Take|find|first\w*|First\w*|Any|any\w*|slice|subList|skip|limit|if)\b[^;\n]*(?:\n[^;\n]*){0,2}"
+)
+
+
+def _is_chosen_by_input(call: Call, facts: Facts) -> bool:
+    """Return whether what is kept of the rows depends on what the function is given.
+
+    A filter by a constant may keep nearly all of them."""
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    given = {each.name for each in scope.parameters} - {"self", "cls"}
+    given |= {name for each in facts.own(facts.assignments, scope) for name in each.targets} - {
+        *call.assigned
+    }
+    after = facts.text(Span(call.span.end, scope.body.end))
+    if not call.assigned:
+        after = after.partition(";")[0]  # The rest of a chain.
+    words = {word for each in _CHOOSES.findall(after) for word in _WORD.findall(each)}
+    return not given.isdisjoint(words)
+
+
+_WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
 def _is_streamed(call: Call, facts: Facts) -> bool:

@@ -35,9 +35,9 @@ _READS = re.compile(
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method(*ACKS, *COMMITS, "send"):
         scope = facts.function_of(call)
-        if scope is None or call.is_argument:
+        if scope is None or call.is_argument or (call.is_returned and not call.is_awaited):
             continue
-        if call.method != "send" and not is_acknowledgement(call):
+        if call.method != "send" and not (is_acknowledgement(call) and _is_of_message(call)):
             continue
         if call.method == "send" and not facts.text(call.span).partition("(")[2].lstrip().startswith(
             "new DeleteMessage"
@@ -78,6 +78,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(span, what, LIKELY)
 
 
+_PLACES = re.compile(r"queue|channel|consumer|reader|session|subscription|receiver|context", re.IGNORECASE)
+_MESSAGES = re.compile(r"message|msg|delivery|record|ack|args", re.IGNORECASE)
+
+
+def _is_of_message(call: Call) -> bool:
+    """Return whether an acknowledgement says of which message it is: it is given one, or is called on it."""
+    if call.arguments or call.method in COMMITS or call.method.lower().startswith(("commit", "mark")):
+        return True
+    last = call.receiver_written.rpartition(".")[2]
+    return _PLACES.search(last) is None or _MESSAGES.search(last) is not None
+
+
 _IS_ACK = re.compile(
     r"_*(?:ack|Ack|acknowledge|Acknowledge|confirm|Confirm|settle|Settle)(?:_\w+|[A-Z]\w*)?$"
 )
@@ -99,12 +111,21 @@ _READS_ONLY = re.compile(
 """Consumers of a stream that is kept, replies to own requests, and news that the next ones replace."""
 
 
+_OWN_QUEUE = re.compile(r"[qQ]ueue_?[dD]eclare(?:Async)?\(\s*(?:[\"']{2}|\))|assertQueue\(\s*['\"]{2}")
+"""A queue without a name, which the broker makes for one consumer and deletes with it."""
+_SHORT_LIVED = re.compile(
+    r"\b(?:message_ttl|queue_ttl|queue_expires|auto_?delete)\s*=\s*(?!False|None|false)"
+)
+
+
 def _loses_nothing(place: Place, facts: Facts) -> bool:
     """Return whether messages may be forgotten at once: they are replies, are kept, or are to be deleted."""
     scope = facts.named_function_of(place)
     if scope is None:
         return False
     if _EMPTIES_QUEUE.search(scope.short_name):
+        return True
+    if _OWN_QUEUE.search(facts.text(scope.span)) or _SHORT_LIVED.search(facts.whole_text):
         return True
     return _READS_ONLY.search(facts.text(scope.span)) is not None
 
@@ -292,7 +313,19 @@ def _through(call: Call, scope: Scope, facts: Facts) -> tuple[Call, ...]:
     # A call in a condition looks at something: `if message.error().code() != EOF`.
     if not scope.name or any(_is_step(each) and _is_work(each, facts) for each in inside):
         return ()
+    if any(
+        step.kind == "branch"
+        and is_within(call.span, step.span)
+        and call.written not in step.text
+        and not _IS_ANY.fullmatch(step.text.strip())
+        for step in facts.within(facts.steps, scope.body)
+    ):
+        return ()  # It does so in one case.
     return tuple(each for each in facts.callers_of(scope) if each.arguments and not each.is_argument)
+
+
+_IS_ANY = re.compile(r"[(!\s]*(?:len\()?[\w.]+(?:\(\))?\)?\s*(?:[><!=]=?=?\s*0)?\s*\)*")
+"""A condition that there is something: `if batch`, `if (!batch.isEmpty())`."""
 
 
 def _is_step(call: Call) -> bool:
@@ -308,7 +341,9 @@ def _is_received(call: Call, facts: Facts) -> bool:
 def _is_work(call: Call, facts: Facts) -> bool:
     if _is_received(call, facts):
         return False
-    if _QUICK.match(call.method) or _READS.search(call.method) or is_logging(call) or call.constructs:
+    # A parameter of the type `Callable` is called by its own name.
+    makes = call.constructs and not call.written.rpartition(".")[2][:1].islower()
+    if _QUICK.match(call.method) or _READS.search(call.method) or is_logging(call) or makes:
         return False
     if facts.language == "rust" and call.method[:1].isupper():
         return False  # `Message::Text(…)` makes a value.
@@ -362,6 +397,7 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
         and not any(is_within(step.span, each.span) for each in facts.within(facts.assignments, body))
     ]
     end = min(leaves, default=body.end)
+    names = _names_of_round(call, scope, body, facts)
     # What a handler does runs because the acknowledgement failed.
     failed = [one.body for each in facts.tries_around(call) for one in each.handlers]
     for each in facts.within(facts.calls, body):
@@ -371,9 +407,27 @@ def _work_after(call: Call, scope: Scope, facts: Facts) -> Call | None:
             and not any(one.span.start == call.span.start for one in facts.calls_around(each))
             and _is_run_by(each, scope, facts)
             and _is_work(each, facts)
+            and _uses_any(each, names, facts)
         ):
             return each
     return None
+
+
+def _names_of_round(call: Call, scope: Scope, body: Span, facts: Facts) -> frozenset[str]:
+    """Return the names that may hold the message: parameters, items of loops, and what the round assigns."""
+    names = {each.name for one in facts.functions_around(call) for each in one.parameters}
+    loops = (*facts.loops_around(call), *facts.within(facts.loops, scope.body))
+    names.update(target for loop in loops for target in loop.targets)
+    names.update(target for each in facts.within(facts.assignments, scope.body) for target in each.targets)
+    return frozenset(word for name in names for word in _WORD.findall(name))
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def _uses_any(call: Call, names: frozenset[str], facts: Facts) -> bool:
+    """Return whether a call is given one of some names, or is called on it."""
+    return not names.isdisjoint(_WORD.findall(facts.text(call.span)))
 
 
 _KEEPS = frozenset(

@@ -55,6 +55,7 @@ def _writes_beside(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, what, LIKELY)
 
 
+_COMMITS = re.compile(r";\s*(?:COMMIT|END)\b", re.IGNORECASE)
 _POOL_NAME = re.compile(r"(^|[._])\w*[pP]ool$")
 
 
@@ -63,7 +64,8 @@ def _begun_on_pool(facts: Facts) -> Iterator[Hit]:
     for sql in sql_calls(facts):
         call = sql.call
         is_pool = _POOL_NAME.search(call.receiver_written) or call.receiver == "database/sql.DB"
-        if sql.verb == "begin" and is_pool:
+        # All of one text runs on one connection.
+        if sql.verb == "begin" and is_pool and not _COMMITS.search(sql.sql):
             what = f"{call.written}() begins on a connection that goes back to the pool at once"
             yield Hit(call.span, what, LIKELY)
 
@@ -182,7 +184,7 @@ def _second_connections(facts: Facts) -> Iterator[Hit]:
     pools = {
         call.receiver_written
         for call in facts.calls_of_method(*_TAKES)
-        if call.assigned and _POOLS.search(call.receiver_written)
+        if call.assigned and _POOLS.search(call.receiver_written) and not _is_taken(call, facts)
     }
     if not pools:
         return
@@ -215,6 +217,17 @@ def _second_connections(facts: Facts) -> Iterator[Hit]:
                 )
                 yield Hit(call.span, what, LIKELY)
                 break
+
+
+def _is_taken(call: Call, facts: Facts) -> bool:
+    """Return whether a transaction is begun on a connection that was taken from the pool before."""
+    return any(
+        each.call is not None and _CONNECTS.match(each.call.method) is not None
+        for each in facts.assignments_to(call.receiver_written, call)
+    )
+
+
+_CONNECTS = re.compile(r"^(?:Conn|Connx|Acquire|acquire|connect|getConnection|get_conn|getconn|reserve)$")
 
 
 def _is_given_transaction(call: Call, opened: Span, facts: Facts) -> bool:

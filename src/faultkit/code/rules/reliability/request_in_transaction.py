@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.locked_waits import through_functions
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.outside_services import asks_outside, waits_apart
@@ -17,7 +17,7 @@ from faultkit.code.rules.vocabulary.service_clients import (
     service_calls,
     type_of_receiver,
 )
-from faultkit.code.rules.vocabulary.transactions import transactions
+from faultkit.code.rules.vocabulary.transactions import Transaction, transactions
 
 _MAILS = frozenset(
     (
@@ -66,7 +66,29 @@ def _check(facts: Facts) -> Iterator[Hit]:
         told.add(around[-1].span)
         opened = around[-1].opened_by
         what = f"{call.written}() waits for another service inside the transaction of {opened}"
-        yield Hit(call.span, what, LIKELY)
+        yield Hit(call.span, what, LIKELY if _asks_database(call, around[-1], facts) else POSSIBLE)
+
+
+_STORES = NamePattern(
+    r"(?:^|[._a-z])(?:repo(?:sitor(?:y|ies))?s?|dao|mapper|em|entity_?manager|session|jdbc\w*|db|database|dsl|context|template|model"
+    r"|objects|manager|service|queries|store|unit_?of_?work|uow)s?$",
+    re.IGNORECASE,
+)
+
+
+def _asks_database(request: Call, opened: Transaction, facts: Facts) -> bool:
+    """Return whether the code of an annotated method also asks a database. Until it does, the transaction
+    takes no connection."""
+    if not opened.opened_by.startswith("@"):
+        return True
+    known = {each.call for each in remote_calls(facts) if each.kind == "database"}
+    return any(
+        each in known
+        or _STORES.search(each.receiver_written.replace("()", "")) is not None
+        or bool(facts.functions_named(each.method))
+        for each in facts.within(facts.calls, opened.span)
+        if each is not request
+    )
 
 
 def _asked_elsewhere(facts: Facts) -> Iterator[Call]:

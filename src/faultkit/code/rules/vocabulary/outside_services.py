@@ -30,7 +30,7 @@ _OFTEN_HERE = NamePattern(r"(^|[./:])I?[A-Z][a-z]\w*(Verifier|Provider|Lookup|Si
 _LOCAL = NamePattern(
     r"(Repository|Repo|Dao|DAO|Store|Mapper|Queries|Querier|Cache|Model|Table|Outbox\w*|Publisher|Factory|Builder|Validator"
     r"|Clock|TimeProvider|Policy|Policies|Calculator|Encoder|Parser|Logger|Log|Metrics|Registry|Context|DbContext|Manager"
-    r"|EntityManager|Session|Template|Events?|EventBus|Bus|Queue|Options|Settings|Config|Service|ServiceProvider"
+    r"|EntityManager|(?:Message|Event|Command)Sender|Session|Template|Events?|EventBus|Bus|Queue|Options|Settings|Config|Service|ServiceProvider"
     r"|ObjectProvider|TokenProvider|\w*(?:Data|Db|Sql|Database|Connection|Storage)Provider|Properties|Entity|Record|Dto|Status|State|Id|Method|Request|Response|Row|Rows|Command"
     r"|Event|Exception|Error|Details|Info|Data|Repositories)$"
 )
