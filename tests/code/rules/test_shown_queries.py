@@ -35,6 +35,29 @@ SHOWN = [
           }
         }
         """),
+    # Items of each kind ask.
+    ("FK-P004", "csharp", """
+        [ApiController]
+        public class FailedController : ControllerBase {
+            private readonly IMovieRepository _movieRepository;
+            private readonly IAlbumRepository _albumRepository;
+
+            [HttpGet("failed")]
+            public async Task<List<Row>> Get() {
+                var failed = await _db.Failed.ToListAsync();
+                var rows = new List<Row>();
+                foreach (var each in failed) {
+                    if (each.Type == Kind.Movie) {
+                        rows.Add(await _movieRepository.Find(each.Id));
+                    }
+                    if (each.Type == Kind.Album) {
+                        rows.Add(await _albumRepository.Find(each.Id));
+                    }
+                }
+                return rows;
+            }
+        }
+        """),
     # A function of the text returns the query.
     ("FK-P027", "python", """
         class Line(models.Model):
@@ -332,6 +355,14 @@ HIDDEN = [
                 email.verified = False
             metrics.gauge("cleaned", len(results))
         """),
+    # The text of the query has a limit.
+    ("FK-P022", "python", """
+        def is_known(cursor, name):
+            query = "SELECT 1 FROM names WHERE name = %s LIMIT 1"
+            cursor.execute(query, [name])
+            found = cursor.fetchall()
+            return len(found) > 0
+        """),
     # The rows are locked.
     ("FK-P022", "rust", """
         use diesel::prelude::*;
@@ -345,6 +376,16 @@ HIDDEN = [
         class Order(models.Model):
             def is_paid(self):
                 return len(self.payments.all()) > 0
+        """),
+    # A task without a message, which a schedule starts again.
+    ("FK-R076", "python", """
+        from celery import shared_task
+        @shared_task(name="totals")
+        def totals():
+            try:
+                call_command("totals")
+            except Exception as error:
+                log.error("totals failed: %s", error)
         """),
     # How long the list gets is not said.
     ("FK-P006", "java", """

@@ -131,6 +131,8 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
         counted = re.findall(_COUNTED[language].format(name), after)
         if counted and len(used) == len(counted) and not _is_more(call, facts):
             text = facts.text(call.span)
+            if call.method == "fetchall":
+                text = facts.text(scope.span)  # The query stands in the call before.
             if _LIMITED.search(text) or (facts.language == "csharp" and not _is_of_set(call.name)):
                 continue
             # As many rows as ids are given, or those of one object: a count saves little.

@@ -76,6 +76,8 @@ def _is_part(each: Try, consumer: Consumer, facts: Facts) -> bool:
     That is an item of something else than the message, or a row that a task without a message looks up: the
     next run finds it again."""
     names = consumer.messages - {"self", "ctx", "context"}
+    if facts.language == "python" and not names:
+        return True  # A task that a schedule starts again.
     loops = [loop for loop in facts.loops_around(each) if loop.kind == "each"]
     if not loops or consumer.called_by == "the event source":
         return False

@@ -100,12 +100,19 @@ _LIMITED = re.compile(
 def asks_seldom(call: Call, loop: Loop, facts: Facts) -> bool:
     """Return whether few rounds of a loop make a call: it stands behind a comparison of the item with a
     value, or the query for the rows has a small limit."""
+    reads = [
+        each.call
+        for each in remote_calls(facts)
+        if each.is_read and each.call is not call and is_within(each.call.span, loop.body)
+    ]
     for step in facts.within(facts.steps, loop.body):
         if step.kind != "branch" or not is_within(call.span, step.span) or is_asked_in(call, step):
             continue
-        if facts.text(step.span).startswith(("switch", "match", "when", "select")):
-            return True
-        if _COMPARES.search(step.text) and not _NOTHING.search(step.text):
+        is_choice = facts.text(step.span).startswith(("switch", "match", "when", "select"))
+        if not is_choice and (not _COMPARES.search(step.text) or _NOTHING.search(step.text)):
+            continue
+        # Where items of other kinds ask as well, all do.
+        if not any(facts.are_exclusive(each, call) or not is_within(each.span, step.span) for each in reads):
             return True
     if ends_with_round(loop, facts):
         return True
