@@ -170,6 +170,12 @@ HIDDEN = [
             return groups, err
         }
         """),
+    ("FK-P004", "python", """
+        @app.post("/realms")
+        def connect(request):
+            for realm in Realm.objects.filter(server=None):
+                Count.objects.filter(realm=realm, server=None).update(server=realm.server)
+        """),
     # All at the same time, of a list that a caller gives.
     ("FK-P004", "javascript", """
         async function counts(req, res) {
@@ -249,6 +255,12 @@ HIDDEN = [
     # A schema that another file reads.
     ("FK-R135", "typescript", """
         export const QuerySchema = z.object({ query: z.string(), offset: z.number(), limit: z.number() });
+        """),
+    # A store of another file gets the size, and may refuse it.
+    ("FK-R135", "python", """
+        @router.get("/servers")
+        def servers(max_results: int = Query(100), page_token: str | None = Query(None)):
+            return get_store().search_servers(max_results=max_results, page_token=page_token)
         """),
     # A publisher of one's own program, which may call functions of the same process.
     ("FK-R082", "java", """
@@ -336,6 +348,18 @@ HIDDEN = [
                 messageSender.sendMessage(release.key(), "releases");
             }
         }
+        """),
+    # A row that is named after something remote.
+    ("FK-R054", "python", """
+        from billing.models import RemoteRealm
+        class Session:
+            def __init__(self, remote_realm: RemoteRealm):
+                self.remote_realm = remote_realm
+
+            def deactivate(self):
+                with transaction.atomic():
+                    self.remote_realm.plan = 0
+                    self.remote_realm.save(update_fields=["plan"])
         """),
     # Nothing asks the database.
     ("FK-R054", "java", """

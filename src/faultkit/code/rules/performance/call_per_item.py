@@ -32,7 +32,7 @@ from faultkit.code.rules.vocabulary.repetition import (
     is_over_items,
     uses_item,
 )
-from faultkit.code.rules.vocabulary.same_source import asked_for_each_row
+from faultkit.code.rules.vocabulary.same_source import asked_for_each_row, ends_with_write
 from faultkit.code.rules.vocabulary.unsent_queries import (
     is_for_each_group,
     is_for_other_kind,
@@ -113,6 +113,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         seen.add(call)
         if _is_told_elsewhere(remote, loop, facts) or is_in_memory(remote, facts):
+            continue
+        if ends_with_write(call, facts):
             continue
         what = f"{call.written}() goes out once for every item of {_over(loop)}"
         if remote.through is not None:

@@ -66,7 +66,6 @@ _BY_NAME = re.compile(
 
 _GIVES_SIZE = TextPattern(
     r"[._](?:limit|Limit|[sS]etLimit|take|Take|setMaxResults|maxResults|fetchSize|top|perPage|[pP]aginate|first|setPageSize|set_limit)\("
-    rf"|[(, ](?:{SIZE})=\w"
     r"|\b(?:take|limit|first|pageSize|perPage)\s*:\s*(?!(?:z|[jJ]oi|v|t|yup|number|[iI]nt|[iu](?:32|64)|usize|Option|Long|[sS]tring)\b)\w"
     r"|\bLIMIT\b|\blimit\s+(?:[$@%:]\w|\?[\"'`])|FETCH (?:FIRST|NEXT)|\bTOP\b"
     r"|[pP]ageable|PageRequest|[pP]aginat\w*[(:=,)]"

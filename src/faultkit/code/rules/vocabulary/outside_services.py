@@ -47,13 +47,17 @@ _AT_ONCE = NamePattern(
 )
 
 
+_OF_ROWS = frozenset(("save", "delete", "refresh_from_db", "full_clean", "update", "destroy", "reload"))
+"""Methods by which a row of a table writes or reads itself, whatever it is named after."""
+
+
 def asks_outside(call: Call, facts: Facts) -> bool:
     """Return whether a call waits for another service, by the type of its object or by a comment."""
     owner = call.receiver_written.removeprefix("this.").removeprefix("self.")
     if not owner.isidentifier() or call.constructs or call.is_launched or call.is_decorator:
         return False
     type_ = type_of_receiver(call, facts)
-    if _AT_ONCE.match(call.method) or not (call.arguments or call.is_awaited):
+    if _AT_ONCE.match(call.method) or not (call.arguments or call.is_awaited) or call.method in _OF_ROWS:
         return False
     if type_ and not _STORED.search(type_) and _has_limit(call, facts):
         return True

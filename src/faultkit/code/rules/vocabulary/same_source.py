@@ -65,9 +65,9 @@ def asked_for_each_row(facts: Facts) -> Iterator[tuple[Call, Loop]]:
             if any(is_within(call.span, each) for each in told) or not _is_sent(call, facts):
                 continue
             chain = (call, *chain_of(call))
-            if not _READS.match(call.method) or any(
-                _WRITES.match(each.method) for each in (*chain, *_later(call, facts))
-            ):
+            if not _READS.match(call.method) or any(_WRITES.match(each.method) for each in chain):
+                continue
+            if ends_with_write(call, facts):
                 continue
             if facts.loops_around(call)[-1:] != (loop,) or call in sources:
                 continue
@@ -113,6 +113,11 @@ def _handles(call: Call, facts: Facts) -> Iterator[str]:
             last = name.rpartition(".")[2]
             if last in typed or (last.isidentifier() and _HANDLE.match(last)):
                 yield last
+
+
+def ends_with_write(call: Call, facts: Facts) -> bool:
+    """Return whether a query that begins as a read writes: `rows.filter(open=True).update(open=False)`."""
+    return any(_WRITES.match(each.method) for each in _later(call, facts))
 
 
 def _later(call: Call, facts: Facts) -> Iterator[Call]:
