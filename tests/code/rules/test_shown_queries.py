@@ -243,6 +243,18 @@ HIDDEN = [
             }
         }
         """),
+    ("FK-R135", "csharp", """
+        [ApiController]
+        public class SearchController : ControllerBase {
+            [HttpGet("search")]
+            public async Task<Page> Search(string q, int? take = null) {
+                var page = await providers.GetPage(q, take);
+                if (take is not null)
+                    page.Items = page.Items.Take(take.Value).ToList();
+                return page;
+            }
+        }
+        """),
     # Settings of a producer.
     ("FK-R135", "go", """
         type KafkaArgs struct {
@@ -269,6 +281,21 @@ HIDDEN = [
             private final RuleEventPublisher ruleEventPublisher;
             private final RuleRepository rules;
             void add(Rule rule) {
+                rules.save(rule);
+                ruleEventPublisher.publish(rule.id());
+            }
+        }
+        """),
+    ("FK-R082", "java", """
+        import org.acme.admin.listener.RuleEventPublisher;
+        class Rules {
+            private final RuleEventPublisher ruleEventPublisher;
+            private final RuleRepository rules;
+            @Transactional
+            public void store(Rule rule) {
+                create(rule);
+            }
+            private void create(Rule rule) {
                 rules.save(rule);
                 ruleEventPublisher.publish(rule.id());
             }
@@ -386,6 +413,13 @@ HIDDEN = [
             cursor.execute(query, [name])
             found = cursor.fetchall()
             return len(found) > 0
+        """),
+    # The rows are those that the statement has changed.
+    ("FK-P022", "python", """
+        def move(cursor, name):
+            cursor.execute("UPDATE names SET used = true WHERE name = %s RETURNING id", [name])
+            moved = cursor.fetchall()
+            return len(moved)
         """),
     # The rows are locked.
     ("FK-P022", "rust", """

@@ -133,7 +133,11 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
             text = facts.text(call.span)
             if call.method == "fetchall":
                 text = facts.text(scope.span)  # The query stands in the call before.
-            if _LIMITED.search(text) or (facts.language == "csharp" and not _is_of_set(call.name)):
+            if (
+                _LIMITED.search(text)
+                or _RETURNED.search(text)
+                or (facts.language == "csharp" and not _is_of_set(call.name))
+            ):
                 continue
             # As many rows as ids are given, or those of one object: a count saves little.
             few = _BY_IDS.search(text) or _OF_PARENT.search(call.method) or _is_of_one(call, call, facts)
@@ -142,6 +146,8 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
 
 
 _LIMITED = re.compile(r"\b(?:limit|take|first|top)\s*:|\.(?:[lL]imit|[tT]ake|first|First|top)\(|\bLIMIT\b")
+_RETURNED = re.compile(r"\bRETURNING\b")
+"""Rows that a statement has changed."""
 _BY_IDS = re.compile(r"\b\w*[iI]ds\b|\bIn\(|\binArray\(|\.in_\(|__in\b|\$in\b|Op\.in\b")
 _OF_PARENT = re.compile(r"By\w*Id(?:And\w+)?$")
 _OF_SET = re.compile(

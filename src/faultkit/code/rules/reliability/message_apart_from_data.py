@@ -28,7 +28,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     open_ = tuple(transactions(facts))
     if open_:
-        now = {call for call in sent if not _is_later(call, facts)}
+        now = {call for call in sent if not _is_later(call, facts) and not may_stay_inside(call, facts)}
         sent += sorted(through_functions(now, facts), key=lambda each: each.span)
     told: set[Span] = set()
     for call in sent:

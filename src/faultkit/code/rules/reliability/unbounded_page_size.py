@@ -118,8 +118,8 @@ def _hit(name: str, place: Placed, is_optional: bool = False) -> Hit:
 
 def _may_be_left_out(word: str, scope: Scope, facts: Facts) -> bool:
     """Return whether a request without a size gets everything, so that a maximum alone changes nothing."""
-    given = rf"(?:{word})(?:\.HasValue|\s+is\s+not\s+None|\s*!==?\s*(?:null|undefined|nil))?"
-    cuts = r"[\w.]+\s*=\s*\w+\.\w*(?:[lL]imit|[tT]ake)\("
+    given = rf"(?:{word})(?:\.HasValue|\s+is\s+not\s+(?:None|null)|\s*!==?\s*(?:null|undefined|nil))?"
+    cuts = r"[\w.]+\s*=\s*[\w.]+\.\w*(?:[lL]imit|[tT]ake)\("
     asked = (
         rf"\bif\s+let\s+Some\(\w+\)\s*=\s*&?(?:{word})\s*\{{"
         rf"|\bif\s*\(?\s*{given}\s*\)?\s*[:{{]?\s*{cuts}"
