@@ -97,6 +97,16 @@ SHOWN = [
             }
         }
         """),
+    ("FK-R076", "typescript", """
+        import { Worker } from 'bullmq';
+        new Worker('imports', async (job) => {
+          try {
+            await follow(job.data.line);
+          } catch (error) {
+            logger.error(`failed: ${error}`);
+          }
+        });
+        """),
 ]  # fmt: skip
 
 HIDDEN = [
@@ -444,6 +454,17 @@ HIDDEN = [
                 call_command("totals")
             except Exception as error:
                 log.error("totals failed: %s", error)
+        """),
+    # The level of the log says that such failures are expected.
+    ("FK-R076", "typescript", """
+        import { Worker } from 'bullmq';
+        new Worker('imports', async (job) => {
+          try {
+            await follow(job.data.line);
+          } catch (error) {
+            logger.warn(`skipped: ${error}`);
+          }
+        });
         """),
     # How long the list gets is not said.
     ("FK-P006", "java", """

@@ -1,8 +1,7 @@
 """Finds membership tests on a list in a loop.
 
 Evidence that it matters: an object keeps the list, adds each new item to it, and lets it grow to a thousand
-items or more; or this text loads both lists whole, by queries without a limit or from files and answers, and
-no round waits for anything. Otherwise it is possible.
+items or more. Otherwise it is possible: how long a list gets is seldom in the text.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ from faultkit.code.rules.vocabulary.data_sizes import (
     is_over_data,
     is_short_by_nature,
 )
-from faultkit.code.rules.vocabulary.listing_loops import works_on_items
-from faultkit.code.rules.vocabulary.loaded_lists import is_loaded_whole
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
@@ -128,18 +125,8 @@ def _hits(name: str, tested: str, place: Placed, facts: Facts) -> Iterator[Hit]:
     if long is not None and (
         by_key or _is_read(name, scope, facts) or any(is_over_data(each, facts) for each in around)
     ):
-        sure = is_loaded_whole(name, place, facts) and any(
-            is_loaded_whole(each.over, each, facts) and not _waits(each, facts) for each in around
-        )
-        what = f"every membership test on {name} scans the whole list"
-        yield Hit(place.span, what, LIKELY if sure else POSSIBLE)
-
-
-def _waits(loop: Loop, facts: Facts) -> bool:
-    """Return whether each round waits for something, next to which a scan takes no time."""
-    return any(call.is_awaited for call in facts.within(facts.calls, loop.body)) or works_on_items(
-        loop, facts
-    )
+        # How long both lists get is not in the text.
+        yield Hit(place.span, f"every membership test on {name} scans the whole list", POSSIBLE)
 
 
 def _is_kept(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:

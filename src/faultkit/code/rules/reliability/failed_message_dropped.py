@@ -62,11 +62,21 @@ def _counted_as_done(facts: Facts) -> Iterator[Hit]:
                     logs = any(map(is_logging, facts.within(facts.calls, handler.body)))
                     how = "noted" if noted else "logged" if logs else "counted"
                     what = f"the failure is only {how}, so {returns_to} counts the message as done"
-                    yield Hit(handler.span, what, sure)
+                    yield Hit(handler.span, what, POSSIBLE if _is_expected(handler, facts) else sure)
         if facts.language == "kotlin":
             yield from _caught(scope, returns_to, facts)
 
 
+def _is_expected(handler: Handler, facts: Facts) -> bool:
+    """Return whether a handler of every error says that failures are no errors, by the level of its log, in a
+    text whose queue is not told to try again."""
+    levels = {call.method for call in facts.within(facts.calls, handler.body) if is_logging(call)}
+    if not handler.is_broad or not levels or not levels <= _QUIET:
+        return False
+    return not _TRIED_AGAIN.search(facts.whole_text)
+
+
+_QUIET = frozenset(("debug", "info", "warn", "warning", "trace", "verbose", "Debug", "Info", "Warn"))
 _GIVEN_UP = re.compile(r"Max(imum)?Retr|Retries?(Exceeded|Exhausted)|RetryError")
 
 
