@@ -39,6 +39,7 @@ from faultkit.code.rules.vocabulary.blocking_python import (
 )
 from faultkit.code.rules.vocabulary.blocking_rust import blocking_in_rust
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
+from faultkit.code.rules.vocabulary.fixed_files import is_fixed_file
 from faultkit.code.rules.vocabulary.given_clients import name_by_giver
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.served_code import is_served
@@ -65,6 +66,8 @@ def _python(facts: Facts) -> Iterator[Hit]:
             continue
         if call.name in WORK and runs_once(scope):
             continue
+        if _does_not_wait(call):
+            continue
         if not scope.is_async:
             if waits:
                 yield from _through(call, call, facts, _LEVELS)
@@ -72,7 +75,7 @@ def _python(facts: Facts) -> Iterator[Hit]:
                 yield from _files_through(call, facts)
         elif not waits:
             what = f"{call.written}() waits for a file while the event loop stands still"
-            matters = call.method.endswith("_bytes") or is_served(call, facts)
+            matters = is_served(call, facts) and not is_fixed_file(call, facts)
             yield Hit(call.span, what, LIKELY if matters else POSSIBLE, "low")
         else:
             # A session or client is used many times: one finding for each function is enough.
@@ -92,7 +95,7 @@ def _files_through(call: Call, facts: Facts) -> Iterator[Hit]:
         around = facts.function_of(caller)
         if around is None or not around.is_async or caller.is_awaited or _is_elsewhere(caller, facts):
             continue
-        if frequency_of(caller, facts) in ("request", "message"):
+        if frequency_of(caller, facts) in ("request", "message") and not is_fixed_file(call, facts):
             what = f"{caller.written}() waits for a file in async code (it calls {call.written}())"
             yield Hit(caller.span, what, LIKELY, "low")
 
@@ -112,6 +115,14 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
         return True
     given = name_by_giver(call, facts)
     return bool(given) and (given in WAITS or asks(given))
+
+
+def _does_not_wait(call: Call) -> bool:
+    """Return whether a lock is only tried, or a file is opened for others: `acquire(blocking=False)`."""
+    if call.method == "acquire":
+        given = call.argument("blocking", place=0)
+        return given is not None and given.value.shape == "false"
+    return call.name == "open" and (call.is_argument or call.is_returned)
 
 
 def _is_meant(call: Call, facts: Facts) -> bool:

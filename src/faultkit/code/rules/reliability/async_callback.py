@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.rejections import may_reject
-from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
 _SCHEDULES = frozenset({"schedule", "scheduleJob", "CronJob", "Cron"})
@@ -25,13 +25,12 @@ _WITH_CATCH = re.compile(
 """Receivers whose frameworks wait for the listener."""
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 _CATCHES = re.compile(r"\.catch\s*\(")
-_BROWSER = TextPattern(rb"\b(document|window)\.|from ['\"]react['\"]")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if b"async" not in facts.syntax.source:
         return
-    in_browser = _BROWSER.search(facts.syntax.source) is not None
+    in_browser = is_for_browser(facts)
     yield from _unawaited_rounds(facts)
     for call in facts.calls:
         given = _given(call, in_browser)
@@ -47,7 +46,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.callee, what, CERTAIN)
         else:
             what = f"{call.written}() ignores the promise of this function: nothing here handles a rejection"
-            yield Hit(call.callee, what, POSSIBLE if _may_wait(call) else LIKELY)
+            of_user = _is_own_socket(call, facts)
+            yield Hit(call.callee, what, POSSIBLE if of_user or _may_wait(call) else LIKELY)
 
 
 _OWN_EMITTER = re.compile(r"[A-Z][a-z]\w*(?:\.\w+)*$")
@@ -59,6 +59,14 @@ def _may_wait(call: Call) -> bool:
     if call.method == "schedule":
         return call.receiver_written == "cron" or call.receiver.startswith("node-cron")
     return call.method in _LISTENS and _OWN_EMITTER.match(call.receiver_written) is not None
+
+
+def _is_own_socket(call: Call, facts: Facts) -> bool:
+    """Return whether a module of the program has the one socket, as in a client that runs for its user.
+
+    A server gets its sockets one by one, as arguments."""
+    name = call.receiver_written
+    return name in ("socket", "ws", "io") and facts.imports.names.get(name, "").startswith(".")
 
 
 def _unawaited_rounds(facts: Facts) -> Iterator[Hit]:

@@ -33,6 +33,9 @@ _WITH_ACTIONS = re.compile(r"\busing\s+(StackExchange\.Redis|System\.Reactive|R3
 """Libraries whose Subscribe takes an action."""
 _AWAITED_EVENTS = re.compile(r"Async$")
 """Events whose handlers return a task: `ProcessMessageAsync`, `ReceivedAsync`."""
+_OF_HUB = re.compile(r"\.(?:Closed|Reconnecting|Reconnected)$")
+"""Events of a `HubConnection` of SignalR, whose handlers return a task."""
+_CLICK = re.compile(r"^On\w*Click(?:ed)?$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -56,6 +59,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _handles_event(scope: Scope) -> bool:
     types = [each.type for each in scope.parameters]
+    if _CLICK.match(scope.short_name):
+        return True
     return (len(types) == 2 and types[1].endswith("Args")) or "sender" in {
         each.name.lower() for each in scope.parameters
     }
@@ -74,6 +79,7 @@ def _lambdas(facts: Facts) -> Iterator[Hit]:
         and "." in "".join(each.targets)
         and not _AWAITED_EVENTS.search(each.targets[0])
         and not (each.targets[0].endswith(".Received") and "AsyncEventing" in facts.whole_text)
+        and not (_OF_HUB.search(each.targets[0]) and "HubConnection" in facts.whole_text)
     ]
     given += events
     given += [

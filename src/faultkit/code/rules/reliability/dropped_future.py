@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.dropped_futures import dropped_futures
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.returned_values import own_function
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _STARTS = re.compile(r"(^|\.)CompletableFuture\.(runAsync|supplyAsync)(\(\)|$)")
@@ -71,11 +73,26 @@ def _is_stage(call: Call, facts: Facts) -> bool:
     """Return whether a chain of a CompletionStage ends here, and its failure with it (Java, Kotlin)."""
     if call.method not in _STAGES or facts.language == "python" or _STARTS.search(call.name):
         return False
-    return call.is_discarded and not _HANDLED.search(facts.text(call.span))
+    if not call.is_discarded or _HANDLED.search(facts.text(call.span)):
+        return False
+    return not _is_seen_elsewhere(_first_of_text(call), facts)
+
+
+def _is_seen_elsewhere(first: Call, facts: Facts) -> bool:
+    """Return whether the future that a chain begins with is also returned, or asked for its error."""
+    name, scope = first.receiver_written.partition(".")[0], facts.function_of(first)
+    if scope is None or not name.isidentifier():
+        return False
+    seen = (
+        rf"\breturn\s+{name}\s*;|\b{name}\s*\.(?:exceptionally|handle|whenComplete|join|get|orTimeout)\w*\("
+    )
+    return re.search(seen, facts.text(scope.body)) is not None
 
 
 _REACTIVE = ("reactor.core.publisher", "org.springframework.web.reactive.function.client", "io.reactivex")
-_RECOVERS = re.compile(r"\.(?:onError\w*|doOnError|retry\w*|on_error|doFinally|materialize)\s*[({]")
+_RECOVERS = re.compile(
+    r"\.(?:onError\w*|doOnError|retry\w*|on_error|doFinally|materialize|toBlocking)\s*[({]"
+)
 
 
 def _is_subscribed(call: Call, facts: Facts) -> bool:
@@ -129,6 +146,13 @@ def _first(call: Call) -> Call:
     return call
 
 
+def _first_of_text(call: Call) -> Call:
+    """Return the first call of the chain as it is written: `a` of `x.a().b()`."""
+    while call.origin is not None and is_within(call.origin.span, call.span):
+        call = call.origin
+    return call
+
+
 _BESIDE = NamePattern(
     r"logging|metric|telemetry|analytic|(?:success|failure)_handler|(?:^|_)log_", re.IGNORECASE
 )
@@ -144,8 +168,32 @@ def _may_fail(task: Call, facts: Facts) -> bool:
         return _fails_by_name(given.value.text, facts)
     if given is None or given.value.shape != "function":
         return False
-    inside = any(facts.within(facts.calls, given.value.span))
-    return inside and not any(each.handlers for each in facts.within(facts.tries, given.value.span))
+    if any(each.handlers for each in facts.within(facts.tries, given.value.span)):
+        return False
+    return any(_fails(call, facts) for call in facts.within(facts.calls, given.value.span))
+
+
+_COLLECTION = re.compile(r"(?:Map|List|Set|Queue|Deque|Collection)$")
+
+
+def _is_of_collection(call: Call, facts: Facts) -> bool:
+    """Return whether a call is one of a collection in memory, by its type: it hardly fails."""
+    return _COLLECTION.search(type_of_receiver(_first_of_text(call), facts)) is not None
+
+
+def _fails(call: Call, facts: Facts, levels: int = 2) -> bool:
+    """Return whether a call may fail: not one of a collection, nor of a function of this text that catches
+    its errors or only makes such calls."""
+    if is_logging(call):
+        return False
+    own = own_function(call, facts)
+    if own is None:
+        return not _is_of_collection(call, facts)
+    if levels == 0 or any(each.handlers for each in facts.within(facts.tries, own.body)):
+        return levels == 0
+    if any(step.kind == "raise" for step in facts.own(facts.steps, own)):
+        return True
+    return any(_fails(each, facts, levels - 1) for each in facts.within(facts.calls, own.body))
 
 
 def _fails_by_name(name: str, facts: Facts) -> bool:

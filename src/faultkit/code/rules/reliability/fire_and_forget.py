@@ -24,6 +24,7 @@ from faultkit.code.rules.rule import (
     Hit,
     Rule,
 )
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.coroutine_callbacks import coroutines_never_run
 from faultkit.code.rules.vocabulary.dropped_promises import awaited_elsewhere, has_callback
 from faultkit.code.rules.vocabulary.http_requests import library_of
@@ -43,6 +44,8 @@ _STORES = re.compile(
     r"|(^|\.)\w*[rR]epo(sitory)?\.(save|insert|update|delete|remove|softDelete)$"
     r"|\.(insertOne|insertMany|updateOne|updateMany|deleteOne|deleteMany|bulkWrite|findOneAndUpdate)$"
 )
+_IN_BULK = re.compile(r"\.find\(\)")
+"""`bulk.find(…).updateOne(…)` adds to a bulk of MongoDB, which `execute()` sends."""
 _CSHARP_WRITES = ("SaveChangesAsync", "PostAsync", "PutAsync", "DeleteAsync", "PostAsJsonAsync")
 _GLOBAL = ("kotlinx.coroutines.GlobalScope.launch", "kotlinx.coroutines.GlobalScope.async")
 _ASKS = ("filter", "some", "every", "find", "findIndex")
@@ -72,7 +75,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in KOTLIN:
         yield from _scopes(facts)
         for call in facts.calls_named(*_GLOBAL):
-            if _begins_with_try(call):
+            if _begins_with_try(call) or _is_bound(call):
                 continue
             what = (
                 f"{call.written}() is bound to nothing: it is not cancelled, and nothing handles its errors"
@@ -82,9 +85,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in JAVASCRIPT:
         yield from _async_callbacks(facts)
         yield from _voided(facts)
-    dropped = _queries(facts)
+    dropped = dict.fromkeys(_queries(facts), LIKELY)
     if facts.language in JAVASCRIPT:
-        dropped |= awaited_elsewhere(facts)
+        dropped = awaited_elsewhere(facts) | dropped
     # A decorator may start the function when it is called.
     asynchronous = {
         scope.name for scope in facts.scopes if scope.is_async and scope.name and not scope.decorators
@@ -96,12 +99,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if _local(call, asynchronous, facts) and facts.is_in_async(call):
                 yield Hit(call.span, f"{call.written}() is async and never awaited: it does nothing", LIKELY)
         elif _drops_promise(call, asynchronous, facts):
-            yield Hit(call.span, f"an error of {call.written}() is not handled", LIKELY)
+            # A page in a browser goes on after a rejection, and shows what it wants to show.
+            confidence = POSSIBLE if is_for_browser(facts) else LIKELY
+            yield Hit(call.span, f"an error of {call.written}() is not handled", confidence)
         elif call in dropped:
             what = (
                 f"{call.written}() is not awaited: the next statements run before it, and its error is lost"
             )
-            yield Hit(call.span, what, LIKELY)
+            yield Hit(call.span, what, dropped[call])
 
 
 _VOID = TextPattern(rb"(?<![\w.:<])void\s+(?=[\w$][\w$.]*\()")
@@ -118,7 +123,8 @@ def _voided(facts: Facts) -> Iterator[Hit]:
         own = [scope for scope in named if scope.is_async and call in facts.callers_of(scope)]
         if own and not _handles(call.method, facts) and any(_may_fail(each, facts) for each in own):
             what = f"an error of {call.written}() becomes a rejection that nothing here handles"
-            yield Hit(call.span, what, LIKELY)
+            # `void` says that the promise is dropped on purpose.
+            yield Hit(call.span, what, POSSIBLE)
 
 
 def _on_loops(facts: Facts) -> Iterator[Hit]:
@@ -161,6 +167,17 @@ _TRY_FIRST = re.compile(r"\{\s*(?:try\b|runCatching\b)")
 def _begins_with_try(call: Call) -> bool:
     """Return whether the block of a coroutine handles its errors from its first line (Kotlin)."""
     return bool(call.arguments) and _TRY_FIRST.match(call.arguments[-1].value.text) is not None
+
+
+_NO_JOB = re.compile(r"Dispatchers\b|CoroutineName\b|CoroutineStart\b")
+
+
+def _is_bound(call: Call) -> bool:
+    """Return whether the job of a coroutine is kept, or its context may have a parent (Kotlin)."""
+    if call.assigned or call.is_returned or call.is_argument:
+        return True
+    given = [each.value for each in call.positional if each.value.shape != "function"]
+    return any(_NO_JOB.match(each.text) is None for each in given)
 
 
 _MOBILE = re.compile(r"^import (com\.facebook\.react|expo\.)", re.MULTILINE)
@@ -313,7 +330,9 @@ def _async_callbacks(facts: Facts) -> Iterator[Hit]:
             and given.value.shape == "function"
         ):
             is_async = given.value.text.startswith("async")
-            if is_async and not any(each.handlers for each in facts.within(facts.tries, given.value.span)):
+            inside = given.value.span
+            waits = any(step.kind == "await" for step in facts.within(facts.steps, inside))
+            if is_async and waits and not any(each.handlers for each in facts.within(facts.tries, inside)):
                 what = f"nothing waits for the promises of {call.written}(), and their errors are lost"
                 yield Hit(call.callee, what, LIKELY)
     for call in facts.calls_of_method("forEach", *_ASKS):
@@ -340,12 +359,14 @@ def _queries(facts: Facts) -> frozenset[Call]:
     if facts.imports_any("mysql2") and not facts.imports_any("mysql2/promise"):
         return frozenset()
     sent = [each.call for each in sql_calls(facts) if each.call.method in _QUERIES]
-    sent += [call for call in facts.calls if _STORES.search(call.written)]
+    sent += [
+        call for call in facts.calls if _STORES.search(call.written) and not _IN_BULK.search(call.written)
+    ]
     return frozenset(call for call in sent if facts.function_of(call) is not None and not has_callback(call))
 
 
 def _local(call: Call, asynchronous: set[str], facts: Facts) -> bool:
-    if not call.receiver:
+    if "." not in call.written:
         return call.method in asynchronous or _is_nested(call, facts)
     scope = facts.named_function_of(call)
     return call.receiver == "self" and scope is not None and f"{scope.owner}.{call.method}" in asynchronous

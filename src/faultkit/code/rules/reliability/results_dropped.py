@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, is_within
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import chain
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.rejections import handles_all
 
@@ -25,7 +27,22 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for place, what in found:
         scope = facts.named_function_of(place)
         if scope is None or not (_ENDS.search(scope.short_name) or facts.comment_at(place)):
-            yield Hit(place.span, what, LIKELY)
+            # What is undone after an error, and what a page in a browser does, may be lost.
+            beside = _is_after_error(place, facts) or is_for_browser(facts)
+            yield Hit(place.span, what, POSSIBLE if beside else LIKELY)
+
+
+_ERROR = re.compile(r"\berr\w*\s*!=\s*nil\b|\bis_err\(\)")
+
+
+def _is_after_error(place: Placed, facts: Facts) -> bool:
+    """Return whether a place is reached only after another error, which is what the caller is told."""
+    if facts.handlers_around(place):
+        return True
+    return any(
+        step.kind == "branch" and is_within(place.span, step.span) and _ERROR.search(step.text)
+        for step in facts.own(facts.steps, facts.function_of(place))
+    )
 
 
 def _gathered(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:

@@ -1,7 +1,7 @@
 """Finds handlers that catch a cancellation and continue.
 
 Evidence that it matters: a loop around the handler, here or where its function is called, goes on after the
-cancellation. Where nothing follows the handler, little is lost.
+cancellation. Where nothing follows the handler, little is lost. Java: see `vocabulary/lost_interrupts.py`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts import Call, Facts, Scope, Try, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.lost_interrupts import goes_on_after_interrupt, is_interrupt_lost
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
@@ -77,8 +78,15 @@ def _caught_results(facts: Facts) -> Iterator[Hit]:
             r"Cancellation|ensureActive|isActive|getOrThrow|throwOnFailure", facts.text(around)
         ):
             what = "runCatching() also catches cancellations, and does not throw them again"
-            confidence = POSSIBLE if not loops and _ends_by_failure(call, scope, facts) else LIKELY
+            ends = _is_assigned(call, facts) or _ends_by_failure(call, scope, facts)
+            confidence = POSSIBLE if not loops and ends else LIKELY
             yield Hit(call.span, what, confidence, "medium")
+
+
+def _is_assigned(call: Call, facts: Facts) -> bool:
+    """Return whether a variable holds what a chain of calls makes of a failure, so that it can be told."""
+    held = facts.own(facts.assignments, facts.function_of(call))
+    return any(each.value is not None and each.value.span.start == call.span.start for each in held)
 
 
 def _ends_by_failure(call: Call, scope: Scope | None, facts: Facts) -> bool:
@@ -110,13 +118,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         earlier: set[str] = set()
         for handler in each.handlers:
             if facts.language == "java":
-                if _interrupted(handler, facts):
-                    yield Hit(
-                        handler.head,
-                        "InterruptedException is caught and the thread's flag is not set again",
-                        POSSIBLE if _is_end_of_thread(handler, facts) else CERTAIN,
-                        None if facts.loops_around(handler) else "medium",
-                    )
+                if is_interrupt_lost(handler, facts):
+                    what = "InterruptedException is caught and the thread's flag is not set again"
+                    goes_on = goes_on_after_interrupt(each, handler, facts)
+                    severity: Severity | None = None if facts.loops_around(handler) else "medium"
+                    yield Hit(handler.head, what, CERTAIN if goes_on else POSSIBLE, severity)
                 continue
             if handler.raises or not is_async or earlier & _CANCELLED:
                 continue
@@ -124,6 +130,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 {*handler.types} & _CANCELLED
                 and not _awaits_cancelled(each.body, facts)
                 and not handler.exits
+                and "CancelledError" not in facts.text(handler.body)
                 and not _ends_worker(each, scope, facts)
             ):
                 what = "the cancellation is caught here and ends here"
@@ -154,23 +161,6 @@ def _is_repeated(place: Placed, facts: Facts, levels: int = 2) -> bool:
     return any(_is_repeated(call, facts, levels - 1) for call in facts.callers_of(scope))
 
 
-_THREADS = frozenset(
-    ("Thread", "startVirtualThread", "ofVirtual", "start", "execute", "submit", "runAsync", "unstarted")
-)
-
-
-def _is_end_of_thread(handler: Handler, facts: Facts) -> bool:
-    """Return whether a handler stands in the body of a thread of its own, outside of loops (Java)."""
-    scope = facts.function_of(handler)
-    if scope is None or not scope.is_anonymous or facts.loops_around(handler):
-        return False
-    around = facts.calls_around(scope)
-    return bool(around) and around[-1].method in _THREADS
-
-
-_ENDS = re.compile(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|\w+(?:Stopped|Stopping)$")
-
-
 def _ends_worker(each: Try, scope: Scope | None, facts: Facts) -> bool:
     """Return whether a function ends after a handler around its endless loop, as if it returned there."""
     if scope is None or facts.loops_around(each):
@@ -178,54 +168,6 @@ def _ends_worker(each: Try, scope: Scope | None, facts: Facts) -> bool:
     if facts.text(Span(each.span.end, scope.body.end)).strip():
         return False
     return any(loop.kind in ("endless", "while") for loop in facts.within(facts.loops, each.body))
-
-
-def _interrupted(handler: Handler, facts: Facts) -> bool:
-    if not any(name.rpartition(".")[2] == "InterruptedException" for name in handler.types):
-        return False
-    calls = [call.method for call in facts.within(facts.calls, handler.body)]
-    if handler.raises or "interrupt" in calls or _is_remembered(handler, facts):
-        return False
-    if _is_set_later(handler, facts):
-        return False
-    # A thread of one's own ends, or looks for its end in the next round.
-    scope = facts.named_function_of(handler)
-    if scope is not None and _ENDS.match(scope.short_name) and not facts.loops_around(handler):
-        return False  # Nothing that could be interrupted comes after the end.
-    return scope is None or scope.short_name != "run" or _goes_on(handler, facts)
-
-
-def _goes_on(handler: Handler, facts: Facts) -> bool:
-    """Return whether only the flag, which the exception cleared, could end the loop around a handler."""
-    loops = facts.loops_around(handler)
-    if not loops or handler.exits:
-        return False
-    loop = loops[-1]
-    if "nterrupted()" in loop.over:
-        return "&&" not in loop.over
-    scope = facts.function_of(handler)
-    return loop.kind == "endless" and not any(
-        step.kind in ("return", "break") and facts.function_of(step) is scope
-        for step in facts.within(facts.steps, loop.body)
-    )
-
-
-def _is_set_later(handler: Handler, facts: Facts) -> bool:
-    """Return whether the flag is set again after the handler: `if (stopped) currentThread().interrupt()`."""
-    scope = facts.function_of(handler)
-    return scope is not None and any(
-        call.method == "interrupt" and "currentThread" in call.written
-        for call in facts.within(facts.calls, Span(handler.body.end, scope.body.end))
-    )
-
-
-def _is_remembered(handler: Handler, facts: Facts) -> bool:
-    """Return whether a variable keeps the interrupt, so that the flag can be set again afterwards."""
-    return any(
-        "interrupt" in target.lower()
-        for each in facts.within(facts.assignments, handler.body)
-        for target in each.targets
-    )
 
 
 def _awaits(body: Span, facts: Facts) -> bool:

@@ -96,7 +96,8 @@ def _is_running(written: str, access: Placed, facts: Facts) -> bool:
     if found is None or scope is None:
         return False
     name = found[1]
-    made = [each for each in facts.assignments_to(name, access) if each.value is not None]
+    # An assignment to a part of it, such as `context.Result = …`, does not make it a task.
+    made = [each for each in facts.assignments_to(name, access) if name in each.targets]
     if not made or not all(each.value is not None and _STARTED.match(each.value.text) for each in made):
         return False
     # After `await Task.WhenAll(one, other)`, or in what runs after the task, the result is there.

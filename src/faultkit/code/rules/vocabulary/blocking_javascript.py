@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CERTAIN, LIKELY, POSSIBLE, Hit
 from faultkit.code.rules.vocabulary.call_paths import callers_through
+from faultkit.code.rules.vocabulary.fixed_files import is_fixed_file, is_kept_first
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.served_code import is_served
@@ -63,11 +64,12 @@ def blocking_in_javascript(facts: Facts) -> Iterator[Hit]:
         if not is_known and not _works(call):
             continue
         scope = facts.function_of(call)
-        if scope is None:
+        if scope is None or is_kept_first(call, facts):
             continue
         is_file = call.name.startswith("fs.")
         if frequency_of(call, facts) in ("request", "message"):
-            confidence = POSSIBLE if _QUICK.match(call.name) else CERTAIN
+            short = _QUICK.match(call.name) or (is_file and is_fixed_file(call, facts))
+            confidence = POSSIBLE if short or _by_name_alone(call) else CERTAIN
             yield Hit(call.span, f"{call.written}() stops every request until it is done", confidence)
         elif not is_known and not _serves(scope, facts):
             continue
@@ -89,7 +91,9 @@ def blocking_in_javascript(facts: Facts) -> Iterator[Hit]:
 def _confidence(call: Call, place: Call, facts: Facts) -> float:
     """Return how sure a finding is: children are waited for by scripts, too, which serve nothing else."""
     scope = facts.named_function_of(place)
-    if scope is not None and runs_once(scope):
+    if (scope is not None and runs_once(scope)) or _by_name_alone(call):
+        return POSSIBLE
+    if call.name.startswith("fs.") and is_fixed_file(call, facts):
         return POSSIBLE
     makes_keys = call.method == "generateKeyPairSync"  # Most programs make their keys once.
     if not call.name.startswith("child_process.") and not makes_keys:
@@ -113,9 +117,14 @@ _SERVERS = (
 
 def _works(call: Call) -> bool:
     """Return whether a call does long work, by its name or by the custom of naming such functions."""
-    if _WORK.match(call.name):
-        return True
-    return _NAMED_SYNC.match(call.name) is not None and _CHEAP.search(call.name) is None
+    return _WORK.match(call.name) is not None or (
+        _NAMED_SYNC.match(call.name) is not None and _CHEAP.search(call.name) is None
+    )
+
+
+def _by_name_alone(call: Call) -> bool:
+    """Return whether nothing but the end of its name says that a function blocks: how long is not known."""
+    return not _is_known(call.name) and _WORK.match(call.name) is None
 
 
 def _serves(scope: Scope, facts: Facts) -> bool:

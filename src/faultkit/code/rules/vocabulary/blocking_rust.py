@@ -10,6 +10,7 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CERTAIN, LIKELY, POSSIBLE, Hit
 from faultkit.code.rules.vocabulary.blocking_clients import is_diesel
 from faultkit.code.rules.vocabulary.call_paths import callers_through
+from faultkit.code.rules.vocabulary.fixed_files import is_fixed_file
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.rules.vocabulary.served_code import is_served
@@ -101,6 +102,8 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
             heavy = waits or works
             if around is None or runs_once(around) or (around, caller.written) in told:
                 continue
+            if not heavy and is_fixed_file(call, facts):
+                continue
             told.add((around, caller.written))
             what = f"{caller.written}() stops a thread of the runtime (it calls {call.written}())"
             confidence = _of_work(call, facts) if heavy else _of_file(call, caller, facts)
@@ -109,10 +112,9 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
 
 def _of_file(call: Call, place: Call, facts: Facts) -> float:
     """Return how sure a finding about a file is: it matters where many wait, and if content is read."""
-    if call.method in _QUICK:
+    if call.method in _QUICK or is_fixed_file(call, facts):
         return POSSIBLE
-    # Bytes are data of any size; a text may be a setting.
-    return LIKELY if call.name == "std.fs.read" or is_served(place, facts) else POSSIBLE
+    return LIKELY if is_served(place, facts) else POSSIBLE
 
 
 _FAST = re.compile(r"^(lz4_flex|lz4|snap)\.")

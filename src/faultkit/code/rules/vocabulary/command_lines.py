@@ -76,8 +76,8 @@ def is_for_browser(facts: Facts) -> bool:
     """Return whether a text of JavaScript uses what only a browser has, apart from comments and texts."""
     if facts.syntax.language.family != "javascript":
         return False
-    if _FRAMEWORKS.search(facts.syntax.source) is not None:
-        return True
+    if _FRAMEWORKS.search(facts.syntax.source) is not None or facts.calls_named("$"):
+        return True  # `$` that is neither declared nor imported is jQuery.
     if not any(word in facts.syntax.source for word in _BROWSER_WORDS):
         return False
     return (

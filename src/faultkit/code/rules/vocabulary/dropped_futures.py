@@ -137,7 +137,7 @@ def _raced(facts: Facts) -> Iterator[tuple[Span, str]]:
             name = re.sub(r"^Task\.WhenAll\((\w+)\)$", r"\1", each.value.text)
             made = facts.assignments_to(name, call) if name.isidentifier() else ()
             calls = [one.call for one in made if one.call is not None]
-            if not calls or any(one.method in ("Delay", "Run") or one.is_awaited for one in calls):
+            if not calls or any(_is_signal(one, facts) or one.is_awaited for one in calls):
                 continue
             word = re.escape(name)
             asked = re.compile(
@@ -146,6 +146,14 @@ def _raced(facts: Facts) -> Iterator[tuple[Span, str]]:
             if asked.search(text) is None and not _is_kept(name, scope, facts):
                 yield call.span, f"{name} is never awaited: that it failed is seen by nothing"
                 break
+
+
+_SIGNALS = re.compile(r"^(?:Delay|Run|Wait|When(?!All$))")
+
+
+def _is_signal(call: Call, facts: Facts) -> bool:
+    """Return whether a task waits for a time, an event or a cancellation: to lose its error loses nothing."""
+    return _SIGNALS.match(call.method) is not None or "Task.Delay(" in facts.text(call.span)
 
 
 def _is_kept(name: str, scope: Scope, facts: Facts) -> bool:

@@ -3,38 +3,51 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import LIKELY, POSSIBLE
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 
-def awaited_elsewhere(facts: Facts) -> frozenset[Call]:
-    """Return calls of what is awaited elsewhere, and of what sends by a client that is (JavaScript)."""
-    awaited = {call.written for call in facts.calls if call.is_awaited and call.receiver_written}
+def awaited_elsewhere(facts: Facts) -> dict[Call, float]:
+    """Return calls of what is awaited elsewhere, and of what sends by a client that is, with how sure it is
+    that they return a promise (JavaScript)."""
+    awaited = _usually_awaited(facts)
     clients = {call.receiver_written for call in facts.calls if call.is_awaited}
-    return frozenset(
-        call
-        for call in facts.calls
-        if call.is_discarded
-        and not call.is_awaited
-        and "." in call.written
-        and not call.receiver.endswith(")")
-        and facts.is_in_async(call)
-        and not has_callback(call)
-        and (
-            (
-                call.written in awaited
-                and call.receiver_written not in _REPLIES
-                and call.method not in _EITHER
-                and call.receiver_written != "self"
-            )
-            or (_SENDS.search(call.written) and call.receiver_written in clients)
+    found = {}
+    for call in facts.calls:
+        if not call.is_discarded or call.is_awaited or "." not in call.written:
+            continue
+        if call.receiver.endswith(")") or not facts.is_in_async(call) or has_callback(call):
+            continue
+        if (
+            call.written in awaited
+            and call.receiver_written not in _REPLIES
+            and call.method not in _EITHER
+            and call.receiver_written != "self"
+        ) or (
+            (_SENDS.search(call.written) and call.receiver_written in clients)
             or (_MAILS.search(call.written) and not _is_own_object(call, facts))
-            or _is_promised(call, facts)
-        )
-    )
+        ):
+            found[call] = LIKELY
+        elif _is_promised(call, facts):
+            found[call] = POSSIBLE
+    return found
+
+
+def _usually_awaited(facts: Facts) -> frozenset[str]:
+    """Return what stands with `await` as a statement of its own at least as often as without.
+
+    To await it for its result does not show that its end matters where the result is not used."""
+    count = Counter[str]()
+    for call in facts.calls:
+        if call.is_discarded and "." in call.written:
+            count[call.written] += 1 if call.is_awaited else -1
+    waited = {call.written for call in facts.calls if call.is_awaited and call.is_discarded}
+    return frozenset(name for name in waited if count[name] >= 0)
 
 
 def _is_own_object(call: Call, facts: Facts) -> bool:
@@ -89,6 +102,9 @@ def _promised(facts: Facts) -> frozenset[str]:
 _EITHER = frozenset(
     (
         "emit",
+        "fire",
+        "trigger",
+        "dispatch",
         "push",
         "close",
         "destroy",

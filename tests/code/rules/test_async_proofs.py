@@ -1,0 +1,329 @@
+"""What a file must prove before a finding about async code is shown, next to code that lacks the proof."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.rules.rule import LIKELY
+
+_PY, _JS, _TS, _JAVA, _GO = "python", "javascript", "typescript", "java", "go"
+_CS, _KT, _RS = "csharp", "kotlin", "rust"
+BY_SLUG = {rule.slug: rule for rule in RULES}
+
+SHOWN = [
+    # It is awaited as a statement elsewhere: where it is not, that is an omission.
+    ("fire-and-forget", _JS, """
+        async function remove(id) { await store.drop(id); await audit.note(id); }
+        async function clear(id) { await store.drop(id); audit.note(id); }
+    """),
+    ("fire-and-forget", _JS, """
+        async function put(rows) { db.collection("rows").updateOne({ id: 1 }, { $set: rows }); }
+    """),
+    ("fire-and-forget", _KT, """
+        import kotlinx.coroutines.GlobalScope
+        import kotlinx.coroutines.launch
+        fun note(order: Order) { GlobalScope.launch(Dispatchers.IO) { store.save(order) } }
+    """),
+    # The interrupt does not end the work: it begins again, waits for the next, or is taken for a success.
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          byte[] print(Page page) throws Exception {
+            try { return renderer.print(page, true); }
+            catch (IOException | InterruptedException e) { return renderer.print(page, false); }
+          }
+        }
+    """),
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          void all(List<Future<Row>> rows) {
+            for (Future<Row> row : rows) {
+              try { store(row.get()); } catch (InterruptedException | ExecutionException e) { log.warn(e); }
+            }
+          }
+        }
+    """),
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          boolean claim(String key) {
+            try { lock.lockInterruptibly(); owners.put(key, me); }
+            catch (InterruptedException e) { log.error("failed", e); }
+            return true;
+          }
+        }
+    """),
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          void poll() { while (!Thread.currentThread().isInterrupted()) { read(); pause(); } }
+          void pause() { try { Thread.sleep(500); } catch (InterruptedException e) { log.debug("early"); } }
+        }
+    """),
+    ("blocking-call-in-async-code", _RS, """
+        async fn page(State(app): State<App>, request: axum::extract::Request) -> String {
+            std::fs::read_to_string(app.root.join(request.uri().path())).unwrap()
+        }
+    """),
+    ("blocking-call-in-async-code", _PY, """
+        import threading
+        lock = threading.Lock()
+        async def f():
+            lock.acquire()
+    """),
+    ("rejection-in-callback", _TS, """
+        io.on("connection", (socket) => {
+          socket.on("join", async (room) => { await rooms.enter(room); });
+        });
+    """),
+    ("dropped-future", _JAVA, """
+        class A {
+          void f(Order order) { executor.submit(() -> push(order)); }
+          void push(Order order) { gateway.send(order); }
+        }
+    """),
+    ("dropped-future", _JAVA, """
+        class A {
+          void f(Order order) {
+            CompletableFuture<Void> sent = gateway.send(order);
+            sent.thenAccept(it -> note(order));
+          }
+        }
+    """),
+    ("dropped-future", _CS, """
+        class A {
+          async Task F() {
+            var upload = UploadAsync();
+            await Task.WhenAny(upload, Task.Delay(1000));
+          }
+        }
+    """),
+    ("task-results-dropped", _GO, """
+        package a
+        import "golang.org/x/sync/errgroup"
+        func f(items []Item) {
+            var g errgroup.Group
+            for _, item := range items { g.Go(func() error { return store(item) }) }
+            g.Wait()
+        }
+    """),
+    ("task-results-dropped", _JS, """
+        async function update(rows) { await Promise.allSettled(rows.map((row) => store.update(row))); }
+    """),
+    ("task-waited-for-by-thread", _CS, """
+        class A { async Task F() { var loaded = LoadAsync(); Use(loaded.Result); await G(); } }
+    """),
+    ("async-void", _CS, """
+        using Microsoft.Extensions.Hosting;
+        class A { void F() { feed.Closed += async (s, e) => { await store.SaveAsync(e); }; } }
+    """),
+]  # fmt: skip
+NOT_SHOWN = [
+    # Awaited for its result alone, or more often not awaited: the file does not show an omission.
+    ("fire-and-forget", _JS, """
+        async function remove(id) { const left = await hooks.run("left", id); await store.drop(left); }
+        async function clear(id) { await store.drop(id); hooks.run("cleared", id); }
+    """),
+    ("fire-and-forget", _JS, """
+        async function remove(id) { await store.drop(id); await bus.tell(id); }
+        async function clear(id) { await store.drop(id); bus.tell(id); }
+        async function reset(id) { await store.drop(id); bus.tell(id); }
+    """),
+    # Operations of a bulk are sent by execute().
+    ("fire-and-forget", _JS, """
+        async function put(rows) {
+          const bulk = db.collection("rows").initializeUnorderedBulkOp();
+          for (const row of rows) bulk.find({ id: row.id }).upsert().updateOne({ $set: row });
+          await bulk.execute();
+        }
+    """),
+    # A method of another object is not the function of the same name.
+    ("fire-and-forget", _JS, """
+        const names = new (class { drop(id) { this.all.delete(id); } })();
+        exports.drop = async (id) => { const done = db.remove(id); names.drop(id); await done; };
+    """),
+    ("fire-and-forget", _JS, """
+        async function load() { throw new Error("no"); }
+        function f() { $("#list").show(); load(); }
+    """),
+    ("fire-and-forget", _TS, """
+        async function save(row: Row) { await db.put(row); }
+        function f(row: Row) { void save(row); }
+    """),
+    ("fire-and-forget", _JS, """
+        function mount(app, parts) { Object.keys(parts).map(async (p) => { app.use(p, parts[p]); }); }
+    """),
+    # The context has the parent of the coroutine, and the job is returned.
+    ("fire-and-forget", _KT, """
+        import kotlinx.coroutines.GlobalScope
+        import kotlinx.coroutines.launch
+        fun send(body: Body, context: CoroutineContext): Job = GlobalScope.launch(context) { body.write() }
+    """),
+    # The work ends with the handler.
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          void put(String key, String value) {
+            try { lock.lockInterruptibly(); table.put(key, value); }
+            catch (InterruptedException e) { log.error("failed", e); }
+          }
+        }
+    """),
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          void scan() {
+            while (running.get() && !Thread.currentThread().isInterrupted()) {
+              read();
+              try { Thread.sleep(500); } catch (InterruptedException e) { }
+            }
+          }
+        }
+    """),
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          void destroy() {
+            for (Thread each : threads) {
+              try { each.join(); } catch (InterruptedException e) { log.error("failed", e); }
+            }
+          }
+        }
+    """),
+    ("swallowed-cancellation", _PY, """
+        async def run(jobs):
+            for job in jobs:
+                try:
+                    await job.done()
+                except (Exception, asyncio.CancelledError) as e:
+                    if isinstance(e, asyncio.CancelledError):
+                        job.mark_aborted()
+    """),
+    ("swallowed-cancellation", _KT, """
+        suspend fun load(): Boolean {
+          val key = runCatching { source.await() }.getOrNull()
+          log.info("key")
+          if (key == null) return false
+          return open(key)
+        }
+    """),
+    # Files that are a part of the program, and results that are kept.
+    ("blocking-call-in-async-code", _RS, """
+        async fn index(State(app): State<App>, request: axum::extract::Request) -> String {
+            std::fs::read_to_string(app.root.join("index.html")).unwrap()
+        }
+    """),
+    ("blocking-call-in-async-code", _RS, """
+        async fn channel(State(cfg): State<Config>, request: axum::extract::Request) -> String {
+            std::fs::read_to_string(&cfg.tls.root_path).unwrap()
+        }
+    """),
+    ("blocking-call-in-async-code", _TS, """
+        import fs from "fs";
+        import express from "express";
+        let page: string;
+        function html() { if (page) return page; page = fs.readFileSync(root); return page; }
+        app.get("/", (req, res) => { res.send(html()); });
+    """),
+    ("blocking-call-in-async-code", _TS, """
+        import ivm from "isolated-vm";
+        app.get("/run", async (req, res) => { ivm.createSnapshotSync(req.body); });
+    """),
+    ("blocking-call-in-async-code", _PY, """
+        import threading
+        lock = threading.Lock()
+        async def f():
+            if not lock.acquire(blocking=False):
+                return
+    """),
+    ("blocking-call-in-async-code", _PY, """
+        @app.get("/picture")
+        async def picture(path):
+            return Streamed(open(path, "rb"))
+    """),
+    # The only socket of a client.
+    ("rejection-in-callback", _TS, """
+        import socket from "../socket";
+        socket.on("join", async (room) => { await rooms.enter(room); });
+    """),
+    # The task handles its errors, works in memory, or its future is seen elsewhere.
+    ("dropped-future", _JAVA, """
+        class A {
+          void f(Order order) { executor.submit(() -> push(order)); }
+          void push(Order order) {
+            try { gateway.send(order); } catch (IOException e) { log.warn("failed", e); }
+          }
+        }
+    """),
+    ("dropped-future", _JAVA, """
+        class A {
+          private final Map<String, Order> orders = new ConcurrentHashMap<>();
+          void f(Order order) { executor.submit(() -> { this.orders.put(order.id, order); }); }
+        }
+    """),
+    ("dropped-future", _JAVA, """
+        class A {
+          CompletableFuture<Void> f(Order order) {
+            CompletableFuture<Void> sent = gateway.send(order);
+            sent.thenAccept(it -> note(order));
+            return sent;
+          }
+        }
+    """),
+    ("dropped-future", _CS, """
+        class A {
+          async Task F(CancellationToken ct) {
+            var grace = Task.WhenAll(Task.Delay(1000), ct.WhenCancelled());
+            await Task.WhenAny(grace, Task.WhenAll(tasks));
+          }
+        }
+    """),
+    # What is undone after an error that the caller is told.
+    ("task-results-dropped", _GO, """
+        package a
+        import "golang.org/x/sync/errgroup"
+        func f(items []Item) error {
+            err := store(items)
+            if err != nil {
+                var g errgroup.Group
+                for _, item := range items { g.Go(func() error { return remove(item) }) }
+                g.Wait()
+            }
+            return err
+        }
+    """),
+    ("task-results-dropped", _JS, """
+        async function paint(blocks) {
+          const found = document.querySelectorAll("code");
+          await Promise.allSettled(blocks.map((block) => highlight(block, found)));
+        }
+    """),
+    # A property named Result of something else.
+    ("task-waited-for-by-thread", _CS, """
+        class A {
+          async Task F(FilterContext context) {
+            context.Result = kind switch { 1 => new Text(await LoadAsync()), _ => context.Result };
+          }
+        }
+    """),
+    ("async-void", _CS, """
+        using Microsoft.Extensions.Hosting;
+        class A {
+          HubConnection hub;
+          void F() { hub.Closed += async (e) => { await hub.StartAsync(); }; }
+        }
+    """),
+    ("async-void", _CS, "class A { async void OnOpenClicked() { await dialog.ShowAsync(); } }"),
+]  # fmt: skip
+
+
+def _is_shown(slug: str, language: str, code: str) -> bool:
+    found = findings_of(dedent(code).strip("\n") + "\n", language, rules=[BY_SLUG[slug]])
+    return any(each.confidence >= LIKELY for each in found)
+
+
+@pytest.mark.parametrize(("slug", "language", "code"), SHOWN)
+def test_a_proved_finding_is_shown(slug: str, language: str, code: str) -> None:
+    assert _is_shown(slug, language, code)
+
+
+@pytest.mark.parametrize(("slug", "language", "code"), NOT_SHOWN)
+def test_a_finding_that_lacks_the_proof_is_not_shown(slug: str, language: str, code: str) -> None:
+    assert not _is_shown(slug, language, code)
