@@ -22,6 +22,16 @@ SHOWN = [
     ("fire-and-forget", _JS, """
         async function put(rows) { db.collection("rows").updateOne({ id: 1 }, { $set: rows }); }
     """),
+    ("fire-and-forget", _TS, """
+        class A {
+          constructor(private readonly audit: AuditStore) {}
+          async f(data: Data) { await this.check(data); this.audit.record(data); }
+        }
+    """),
+    ("fire-and-forget", _TS, """
+        async function save(row: Row) { await db.insertInto("rows").values(row).execute(); }
+        function f(row: Row) { void save(row); }
+    """),
     ("fire-and-forget", _KT, """
         import kotlinx.coroutines.GlobalScope
         import kotlinx.coroutines.launch
@@ -146,12 +156,33 @@ NOT_SHOWN = [
         async function load() { throw new Error("no"); }
         function f() { $("#list").show(); load(); }
     """),
+    # The type of the object does not show that something outside is asked.
     ("fire-and-forget", _TS, """
-        async function save(row: Row) { await db.put(row); }
+        class A {
+          constructor(private readonly notifications: NotificationsService) {}
+          async f(data: Data) { await this.check(data); this.notifications.sendToAll(data); }
+        }
+    """),
+    ("fire-and-forget", _TS, """
+        async function save(row: Row) { await collect(row); }
         function f(row: Row) { void save(row); }
     """),
     ("fire-and-forget", _JS, """
         function mount(app, parts) { Object.keys(parts).map(async (p) => { app.use(p, parts[p]); }); }
+    """),
+    ("fire-and-forget", _CS, """
+        class OrderController { [HttpPost] async Task F(Order o) { await G(); await index?.DeleteAsync(o); } }
+    """),
+    ("fire-and-forget", _CS, """
+        class A {
+          async Task F(Node node) {
+            #pragma warning disable CS4014
+            Evict(node);
+            #pragma warning restore CS4014
+            await G();
+          }
+          async Task Evict(Node node) { await node.Value; }
+        }
     """),
     # The context has the parent of the coroutine, and the job is returned.
     ("fire-and-forget", _KT, """
@@ -203,6 +234,24 @@ NOT_SHOWN = [
           if (key == null) return false
           return open(key)
         }
+    """),
+    ("swallowed-cancellation", _KT, """
+        suspend fun open(intent: Intent) {
+          if (isOld()) {
+            runCatching { register(intent).await() }.onFailure { log.warn("failed", it) }
+            return
+          }
+          send(intent)
+        }
+    """),
+    # The last call of the chain sends the query, and is awaited; what follows is in memory.
+    ("blocking-call-in-async-code", _CS, """
+        using Microsoft.EntityFrameworkCore;
+        class A { async Task<Row[]> F() { return (await db.QueryAsync<Row>("SELECT 1")).ToArray(); } }
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        using Dapper;
+        class A { async Task F() { var users = await session.Query<User>().ListAsync(); } }
     """),
     # Files that are a part of the program, and results that are kept.
     ("blocking-call-in-async-code", _RS, """

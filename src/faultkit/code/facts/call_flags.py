@@ -122,6 +122,19 @@ def flags_of_path(call: Node, around: Iterable[tuple[Node, str]], grammar: Gramm
     return flags_with(awaited)
 
 
+def awaited_callee(callee: Node, grammar: Grammar) -> Node | None:
+    """Return the callee of a call of which the grammar takes only the beginning for awaited, else None.
+
+    TypeScript: `await get<T>(url)` as `(await get)<T>(url)`; C#: `await a?.Get()` as `(await a)?.Get()`.
+    """
+    if callee.type in grammar.awaits:
+        return callee.named_children[0] if callee.named_child_count else None
+    if callee.type != "conditional_access_expression":
+        return None
+    condition = callee.child_by_field_name("condition")
+    return callee if condition is not None and condition.type in grammar.awaits else None
+
+
 def _flag_by_parts(node: Node, kind: str, inner: Node, grammar: Grammar, carried: bool) -> str:
     if kind in _LAMBDAS and node.child_by_field_name("body") == inner:
         return "is_returned"

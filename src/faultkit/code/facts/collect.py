@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, TypeAlias, cast
 
-from faultkit.code.facts.call_flags import ARGUMENTS, first_flags, flags_of_path, flags_with
+from faultkit.code.facts.call_flags import ARGUMENTS, awaited_callee, first_flags, flags_of_path, flags_with
 from faultkit.code.facts.collected import (
     CollectedNodes,
     RawAssignment,
@@ -158,9 +158,8 @@ class _Walk:
         if grammar.is_call is not None and not grammar.is_call(node, self.path[-1][0]):
             return
         callee, flags = grammar.callee(node), self._flags(node, kind)
-        if callee is not None and callee.type in grammar.awaits and callee.named_child_count:
-            # The grammar of TypeScript reads `await get<T>(url)` as `(await get)<T>(url)`.
-            callee, flags = callee.named_children[0], (True, *flags[1:])
+        if callee is not None and (awaited := awaited_callee(callee, grammar)) is not None:
+            callee, flags = awaited, (True, *flags[1:])
         self.found.calls[node.id] = RawCall(
             node,
             kind,

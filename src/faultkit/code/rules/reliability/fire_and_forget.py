@@ -29,7 +29,7 @@ from faultkit.code.rules.vocabulary.coroutine_callbacks import coroutines_never_
 from faultkit.code.rules.vocabulary.dropped_promises import awaited_elsewhere, has_callback
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.rejections import handles_all, may_reject, returns_promise, throws
-from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.returned_values import is_of_list
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -123,8 +123,17 @@ def _voided(facts: Facts) -> Iterator[Hit]:
         own = [scope for scope in named if scope.is_async and call in facts.callers_of(scope)]
         if own and not _handles(call.method, facts) and any(_may_fail(each, facts) for each in own):
             what = f"an error of {call.written}() becomes a rejection that nothing here handles"
-            # `void` says that the promise is dropped on purpose.
-            yield Hit(call.span, what, POSSIBLE)
+            # `void` says that the promise is dropped on purpose, not that it may end the process.
+            asks = any(_asks_outside(each, facts) for each in own)
+            yield Hit(call.span, what, LIKELY if asks else POSSIBLE)
+
+
+def _asks_outside(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function awaits an answer of another program outside of every try."""
+    return any(
+        each.call.is_awaited and facts.function_of(each.call) is scope and not facts.tries_around(each.call)
+        for each in remote_calls(facts)
+    )
 
 
 def _on_loops(facts: Facts) -> Iterator[Hit]:
@@ -241,7 +250,10 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             or call.method in _CSHARP_WRITES
             or (_ASYNC.search(call.method) and (facts.is_in_async(call) or _in_request(call, facts)))
         ):
-            yield Hit(call.span, f"{call.written}() is not awaited: its error is lost", LIKELY)
+            # The warning of the compiler is switched off there.
+            meant = "CS4014" in facts.comment_at(call)
+            what = f"{call.written}() is not awaited: its error is lost"
+            yield Hit(call.span, what, POSSIBLE if meant else LIKELY)
     for call in facts.calls:
         is_task = call.name in ("Task.Run", "Task.Factory.StartNew")
         if not is_task and not _ASYNC.search(call.method):

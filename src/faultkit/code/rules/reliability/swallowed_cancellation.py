@@ -96,7 +96,7 @@ def _ends_by_failure(call: Call, scope: Scope | None, facts: Facts) -> bool:
     if scope is None:
         return False
     rest = facts.text(Span(call.span.end, scope.body.end))
-    if re.match(r"(?:\s*\.\s*\w+(?:\(\)|\s*\{[^{}]*\})?)*\s*\?:\s*return\b", rest):
+    if re.match(r"(?:\s*\.\s*\w+(?:\(\)|\s*\{[^{}]*\})?)*\s*(?:\?:\s*)?return\b", rest):
         return True
     around = [each for each in facts.calls_around(call) if is_within(each.span, scope.body)]
     if any(each.method == "withContext" for each in around):

@@ -35,6 +35,8 @@ def blocking_in_csharp(facts: Facts) -> Iterator[Hit]:
         blocks = _CSHARP.match(call.name) or blocks_in_csharp(call, facts) or waits_for_ef(call, facts)
         if not blocks or call.is_awaited or call.method.endswith("Async") or _is_in_query(call, facts):
             continue
+        if any(each.method.endswith("Async") for each in facts.calls_on(call)):
+            continue  # The last call of a chain sends it: `session.Query<User>().ListAsync()`.
         mild: Severity | None = "low" if call.name.startswith(("File.", "StreamReader.")) else "medium"
         if facts.is_in_async(call) or is_in_lambda_of_list(call, facts):
             scope = facts.named_function_of(call)

@@ -53,7 +53,7 @@ def waits_for_ef(call: Call, facts: Facts) -> bool:
         _SOME_CONTEXT.fullmatch(root[2]) and not _is_of_ef(call, root[2], facts)
     ):
         return False
-    if _LOADED.search(call.receiver_written):
+    if _LOADED.search(call.receiver_written + "."):
         return False
     return facts.imports_any("Microsoft.EntityFrameworkCore") or ".Where(" in facts.text(call.span)
 

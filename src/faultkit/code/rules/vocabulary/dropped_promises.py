@@ -34,7 +34,7 @@ def awaited_elsewhere(facts: Facts) -> dict[Call, float]:
         ):
             found[call] = LIKELY
         elif _is_promised(call, facts):
-            found[call] = POSSIBLE
+            found[call] = LIKELY if _STORES.search(type_of_receiver(call, facts)) else POSSIBLE
     return found
 
 
@@ -69,6 +69,8 @@ _OF_SERVICE = re.compile(
     r"(Repository|Client|Api|Gateway|Publisher|Producer|Mailer|Mail|MailService|Notifier|Notifications?|Queue|Audit\w*"
     r"|Store|Sender|Storage|Webhooks?|Crm)(Service)?$"
 )
+_STORES = re.compile(r"(Repository|Client|Gateway|Publisher|Producer|Queue|Audit\w*|Store|Storage)$")
+"""Types whose methods wait for another program; those of other services may only tell listeners."""
 _DOES = re.compile(
     r"^(send|save|insert|create|update|upsert|delete|remove|notify|upload|record|store|index|charge|refund|publish|enqueue"
     r"|sync|track|write|append|mark|push|archive|process)([A-Z]\w*)?$"
