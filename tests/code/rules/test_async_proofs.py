@@ -184,6 +184,10 @@ NOT_SHOWN = [
           async Task Evict(Node node) { await node.Value; }
         }
     """),
+    # Declared in another part of the class, and awaited nowhere.
+    ("fire-and-forget", _CS, """
+        partial class A { async Task F() { SetStateAsync(1); await G(); } }
+    """),
     # The context has the parent of the coroutine, and the job is returned.
     ("fire-and-forget", _KT, """
         import kotlinx.coroutines.GlobalScope
@@ -242,6 +246,37 @@ NOT_SHOWN = [
             return
           }
           send(intent)
+        }
+    """),
+    # The handler leaves the loop, something ends, or the first error is thrown afterwards.
+    ("swallowed-cancellation", _KT, """
+        suspend fun serve() {
+          while (true) { try { channel.send(next()) } catch (e: Throwable) { release(); break } }
+        }
+    """),
+    ("swallowed-cancellation", _KT, """
+        suspend fun flushAndClose() {
+          runCatching { channel.send(rest) }
+          slot.free()
+          socket.end()
+        }
+    """),
+    ("swallowed-cancellation", _KT, """
+        suspend fun open(): Session {
+          try { shake.await() } catch (e: Throwable) { runCatching { shake.join() }; throw e }
+          return Session(shake)
+        }
+    """),
+    # It only sets a flag.
+    ("blocking-call-in-async-code", _KT, """
+        import java.util.zip.Deflater
+        suspend fun pack(deflater: Deflater) { deflater.finish(); out.emit(deflater) }
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        class PageController : ControllerBase {
+          [HttpGet("page")]
+          public async Task F() { await G(); process.Kill(); process.WaitForExit(); }
+          Process process = new Process();
         }
     """),
     # The last call of the chain sends the query, and is awaited; what follows is in memory.
@@ -314,6 +349,12 @@ NOT_SHOWN = [
             sent.thenAccept(it -> note(order));
             return sent;
           }
+        }
+    """),
+    ("dropped-future", _JAVA, """
+        class A {
+          void read(Query query, CompletableFuture<Row> future) { commit(query, future); }
+          CompletableFuture<Row> commit(Query q, CompletableFuture<Row> future) { send(q); return future; }
         }
     """),
     ("dropped-future", _CS, """

@@ -251,7 +251,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             or (_ASYNC.search(call.method) and (facts.is_in_async(call) or _in_request(call, facts)))
         ):
             # The warning of the compiler is switched off there.
-            meant = "CS4014" in facts.comment_at(call)
+            meant = "CS4014" in facts.comment_at(call) or _is_unknown(call, facts)
             what = f"{call.written}() is not awaited: its error is lost"
             yield Hit(call.span, what, POSSIBLE if meant else LIKELY)
     for call in facts.calls:
@@ -270,6 +270,15 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             meant = call.assigned == ("_",) and facts.route_of(call) is None
             what = f"nothing sees an error of {call.written}()"
             yield Hit(call.span, what, POSSIBLE if meant else LIKELY)
+
+
+def _is_unknown(call: Call, facts: Facts) -> bool:
+    """Return whether a method of the same object is declared elsewhere, and nothing here awaits it (C#).
+
+    A base class or another part of a partial class may declare it with `void`."""
+    if call.receiver not in ("", "self") or facts.functions_named(call.method):
+        return False
+    return not any(each.is_awaited for each in facts.calls_of_method(call.method))
 
 
 _ASYNC = re.compile(r"[a-z0-9]Async$")

@@ -56,7 +56,8 @@ def _kotlin(facts: Facts) -> Iterator[Hit]:
                 continue
             if not re.search(r"Cancellation|ensureActive|isActive", facts.text(handler.body)):
                 what = "this also catches cancellations, and does not throw them again"
-                yield Hit(handler.head, what, _confidence(each, facts), "medium")
+                confidence = POSSIBLE if handler.exits else _confidence(each, facts)
+                yield Hit(handler.head, what, confidence, "medium")
 
 
 def _caught_results(facts: Facts) -> Iterator[Hit]:
@@ -79,8 +80,20 @@ def _caught_results(facts: Facts) -> Iterator[Hit]:
         ):
             what = "runCatching() also catches cancellations, and does not throw them again"
             ends = _is_assigned(call, facts) or _ends_by_failure(call, scope, facts)
-            confidence = POSSIBLE if not loops and ends else LIKELY
+            confidence = POSSIBLE if (not loops and ends) or _is_at_end(call, facts) else LIKELY
             yield Hit(call.span, what, confidence, "medium")
+
+
+_ENDS = re.compile(r"close|stop|shutdown|dispose|release|cancel", re.IGNORECASE)
+
+
+def _is_at_end(call: Call, facts: Facts) -> bool:
+    """Return whether a `runCatching` is part of an end: of a function that ends something, or after an error
+    that is thrown again."""
+    scope = facts.named_function_of(call)
+    if scope is not None and _ENDS.search(scope.short_name):
+        return True
+    return any(each.raises for each in facts.handlers_around(call))
 
 
 def _is_assigned(call: Call, facts: Facts) -> bool:

@@ -26,7 +26,7 @@ _JVM = NamePattern(
 
 
 _JVM_WORK = NamePattern(
-    r"^java\.util\.zip\.(GZIP|Zip|Inflater|Deflater)\w*\b.*\.(read\w*|nextEntry|getNextEntry|transferTo|copyTo|bufferedReader|reader|write|finish)$"
+    r"^java\.util\.zip\.((GZIP|Inflater|Deflater)\w*Stream|Zip\w*)\b.*\.(read\w*|nextEntry|getNextEntry|transferTo|copyTo|bufferedReader|reader|write|finish)$"
     r"|(^|\.)(BCrypt|Argon2|SCrypt|Pbkdf2)PasswordEncoder(\(\))?\.(matches|encode)$|(^|\.)PasswordEncoder\.(matches|encode)$"
     r"|\bBCrypt\.(hashpw|checkpw|withDefaults\(\)\.\w+|verifyer\(\)\.verify)$|\bArgon2\w*(\.create\(\))?\.(hash|verify)$|SecretKeyFactory\b.*\.generateSecret$"
     r"|\bImageIO\.(read|write)$|\bPDDocument\.(load|save)$|\bLoader\.loadPDF$|\b(XSSF|HSSF|SXSSF)Workbook(\.write)?$|\bWorkbookFactory\.create$"

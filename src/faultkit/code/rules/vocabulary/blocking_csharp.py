@@ -67,7 +67,9 @@ def _confidence(call: Call, mild: Severity | None, facts: Facts) -> float:
     """Return how sure a finding is: a file matters where many wait, and a wait with a limit is short."""
     if mild == "low":
         return LIKELY if is_served(call, facts) else POSSIBLE
-    if call.method == "WaitForExit" and (call.arguments or _is_after_kill(call, facts)):
+    if call.method == "WaitForExit" and _is_after_kill(call, facts):
+        return POSSIBLE
+    if call.method == "WaitForExit" and call.arguments:
         return LIKELY if is_served(call, facts) else POSSIBLE
     scope = facts.named_function_of(call)
     at_start = scope is not None and (runs_once(scope) or scope.short_name == "Main")

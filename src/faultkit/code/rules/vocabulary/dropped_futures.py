@@ -65,6 +65,8 @@ def _jvm(facts: Facts) -> Iterator[tuple[Span, str]]:
             continue
         if call.method not in own and not call.receiver_written:
             continue
+        if scope is not None and any("Future" in each.type for each in scope.parameters):
+            continue  # The caller has the future that it is given.
         if facts.language == "java" or not _fails_with_scope(call, scope, facts):
             yield call.span, f"nothing sees an error of {call.written}(): its future is dropped"
 
