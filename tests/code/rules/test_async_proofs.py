@@ -117,6 +117,11 @@ SHOWN = [
             g.Wait()
         }
     """),
+    ("task-results-dropped", _RS, """
+        async fn store_all(rows: Vec<Row>) {
+            futures::future::join_all(rows.into_iter().map(|row| store(row))).await;
+        }
+    """),
     ("task-results-dropped", _JS, """
         async function update(rows) { await Promise.allSettled(rows.map((row) => store.update(row))); }
     """),
@@ -364,6 +369,32 @@ NOT_SHOWN = [
             await Task.WhenAny(grace, Task.WhenAll(tasks));
           }
         }
+    """),
+    # Tasks that were started elsewhere, and futures that log their errors.
+    ("task-results-dropped", _JS, """
+        const pending = [];
+        async function settle() { while (pending.length) { await Promise.allSettled(pending); } }
+    """),
+    ("task-results-dropped", _RS, """
+        async fn store_all(rows: Vec<Row>) {
+            let stored = rows.into_iter().map(|row| async move {
+                if let Err(e) = store(row).await { error!("{e}"); }
+            });
+            futures::future::join_all(stored).await;
+        }
+    """),
+    # Each request of a servlet has a thread of its own.
+    ("task-waited-for-by-thread", _KT, """
+        import kotlinx.coroutines.runBlocking
+        class A : HttpServlet() {
+          override fun doGet(request: HttpServletRequest, response: HttpServletResponse) {
+            runBlocking { pipeline.execute(request, response) }
+          }
+        }
+    """),
+    ("rejection-in-callback", _TS, """
+        import ora from "ora";
+        watcher.on("event", async (event) => { await build(event); });
     """),
     # What is undone after an error that the caller is told.
     ("task-results-dropped", _GO, """

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.command_lines import is_for_browser
+from faultkit.code.rules.vocabulary.command_lines import is_command_line, is_for_browser
 from faultkit.code.rules.vocabulary.rejections import may_reject
 
 _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
@@ -46,7 +46,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.callee, what, CERTAIN)
         else:
             what = f"{call.written}() ignores the promise of this function: nothing here handles a rejection"
-            of_user = _is_own_socket(call, facts)
+            of_user = _is_own_socket(call, facts) or is_command_line(facts)
             yield Hit(call.callee, what, POSSIBLE if of_user or _may_wait(call) else LIKELY)
 
 

@@ -18,7 +18,8 @@ from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.rejections import handles_all
 
 _ENDS = re.compile(
-    r"close|stop|shut|dispose|clean|teardown|tear_down|cancel|drain|exit|destroy|abort", re.IGNORECASE
+    r"close|stop|shut|dispose|clean|teardown|tear_down|cancel|drain|exit|destroy|abort|unregister|unsubscribe",
+    re.IGNORECASE,
 )
 
 
@@ -100,7 +101,7 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             call.is_discarded
             and not _is_ending(call, facts)
             and not facts.is_in_finally(call)
-            and not _is_of_others(call)
+            and not _is_of_others(call, facts)
             and not any(each.value.shape == "list" for each in call.positional[:1])
             and (call.method == "invokeAll" or call.name == "Promise.allSettled")
             and not re.search(r"\.catch\(|close\(|stop\(|abort\(|\btry\b", facts.text_with_values(call))
@@ -120,12 +121,16 @@ _HELD = re.compile(
 _ENDING = re.compile(r"shutdown|stop|close|drain|exit|dispose|SIGTERM|SIGINT", re.IGNORECASE)
 
 
-def _is_of_others(call: Call) -> bool:
+def _is_of_others(call: Call, facts: Facts) -> bool:
     """Return whether it waits for tasks that were started and are looked at elsewhere."""
     first = call.argument(place=0)
     text = "" if first is None else first.value.text
     if _HELD.fullmatch(text):
         return True
+    scope = facts.function_of(call)
+    if text.isidentifier() and not any(each.scope is scope for each in facts.assignments_of(text)):
+        parameters = () if scope is None else scope.parameters
+        return text not in {each.name for each in parameters}
     return _RUNNING.search(text) is not None and _OF_OTHERS.search(text) is not None
 
 
@@ -246,9 +251,24 @@ def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
         if not (call.is_discarded or call.assigned == ("_",)):
             continue
         if call.method == "join_all" and call.name.startswith("futures") and call.is_awaited:
-            yield call, f"{call.written}() returns the errors of the tasks, and they are dropped"
+            if _returns_results(call, facts):
+                yield call, f"{call.written}() returns the errors of the tasks, and they are dropped"
         elif call.name in ("tokio.spawn", "tokio.task.spawn") and _passes_error(call, facts):
             yield call, f"the task of {call.written}() ends with its first error, and nothing sees that"
+
+
+_NO_RESULT = re.compile(r"\b(?:error|warn)!\(|\bif let Err\(")
+
+
+def _returns_results(joined: Call, facts: Facts) -> bool:
+    """Return whether futures that are joined return results: they are made here, and log no errors."""
+    given = joined.argument(place=0)
+    if given is None:
+        return False
+    text = facts.text_with_values(joined)
+    if _NO_RESULT.search(text):
+        return False
+    return given.value.shape != "name" or re.search(r"\.push\(|\.map\(|async\b", text) is not None
 
 
 _KEEPS_OK = re.compile(r"\bResult::ok\b|\.ok\(\)")

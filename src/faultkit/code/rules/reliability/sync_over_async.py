@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
@@ -32,10 +32,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _kotlin(facts: Facts) -> Iterator[Hit]:
     """Yield `runBlocking` in coroutines, and in functions that handlers of requests call."""
     for call in facts.calls_named("kotlinx.coroutines.runBlocking"):
+        if _is_on_own_thread(call, facts):
+            continue
         if is_in_coroutine(call, facts) or frequency_of(call, facts) == "request":
             yield Hit(
                 call.callee, f"{call.written} keeps a thread of the coroutines until it is done", LIKELY
             )
+
+
+def _is_on_own_thread(call: Call, facts: Facts) -> bool:
+    """Return whether a servlet, each of whose requests has a thread of its own, waits (Kotlin)."""
+    scope = facts.named_function_of(call)
+    return scope is not None and any("HttpServlet" in each.type for each in scope.parameters)
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:

@@ -13,7 +13,7 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 COMMAND_LINES = (
     "argparse", "optparse", "click", "typer", "docopt", "fire", "commander", "@commander-js/extra-typings",
     "yargs", "oclif", "@oclif/core", "inquirer", "cac", "github.com/spf13/cobra", "github.com/urfave/cli",
-    "github.com/alecthomas/kingpin", "setuptools", "invoke", "fabric", "nox",
+    "github.com/alecthomas/kingpin", "setuptools", "invoke", "fabric", "nox", "ora",
 )  # fmt: skip
 """Libraries of command lines: their user sees that a program hangs, and ends it."""
 _OF_COMMANDS = NamePattern(
