@@ -15,9 +15,9 @@ BY_SLUG = {rule.slug: rule for rule in RULES}
 
 SHOWN = [
     ("swallowed-cancellation", _KT, """
-        suspend fun load() {
+        suspend fun all(sources: List<Source>) { sources.forEach { load(it) } }
+        suspend fun load(source: Source) {
           runCatching { source.await() }.onFailure { log.warn("failed") }
-          note()
           store.write()
         }
     """),

@@ -193,6 +193,12 @@ NOT_SHOWN = [
     ("fire-and-forget", _CS, """
         partial class A { async Task F() { SetStateAsync(1); await G(); } }
     """),
+    ("fire-and-forget", _KT, """
+        import android.content.Context
+        import kotlinx.coroutines.GlobalScope
+        import kotlinx.coroutines.launch
+        fun note(order: Order) { GlobalScope.launch(Dispatchers.IO) { store.save(order) } }
+    """),
     # The context has the parent of the coroutine, and the job is returned.
     ("fire-and-forget", _KT, """
         import kotlinx.coroutines.GlobalScope
@@ -259,6 +265,13 @@ NOT_SHOWN = [
           while (true) { try { channel.send(next()) } catch (e: Throwable) { release(); break } }
         }
     """),
+    # What follows once is often the end that must be done.
+    ("swallowed-cancellation", _KT, """
+        suspend fun signOut() {
+          runCatching { identity.await() }.onFailure { log.warn("failed") }
+          session.cleanup()
+        }
+    """),
     ("swallowed-cancellation", _KT, """
         suspend fun flushAndClose() {
           runCatching { channel.send(rest) }
@@ -271,6 +284,9 @@ NOT_SHOWN = [
           try { shake.await() } catch (e: Throwable) { runCatching { shake.join() }; throw e }
           return Session(shake)
         }
+    """),
+    ("blocking-call-in-async-code", _CS, """
+        class Program { static async Task Main() { while (true) { await SendAsync(); Thread.Sleep(50); } } }
     """),
     # It only sets a flag.
     ("blocking-call-in-async-code", _KT, """

@@ -80,7 +80,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = (
                 f"{call.written}() is bound to nothing: it is not cancelled, and nothing handles its errors"
             )
-            yield Hit(call.span, what, LIKELY)
+            # An app serves one user, who sees that it ended.
+            yield Hit(call.span, what, POSSIBLE if is_for_screen(facts) else LIKELY)
         return
     if facts.language in JAVASCRIPT:
         yield from _async_callbacks(facts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope, Try, is_within
+from faultkit.code.facts import Call, Facts, Scope, Try
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
@@ -79,8 +79,9 @@ def _caught_results(facts: Facts) -> Iterator[Hit]:
             r"Cancellation|ensureActive|isActive|getOrThrow|throwOnFailure", facts.text(around)
         ):
             what = "runCatching() also catches cancellations, and does not throw them again"
-            ends = _is_assigned(call, facts) or _ends_by_failure(call, scope, facts)
-            confidence = POSSIBLE if (not loops and ends) or _is_at_end(call, facts) else LIKELY
+            # Where nothing is repeated, what follows is short, and often the end that must be done.
+            goes_on = _is_repeated(call, facts) and not _is_at_end(call, facts)
+            confidence = LIKELY if goes_on else POSSIBLE
             yield Hit(call.span, what, confidence, "medium")
 
 
@@ -94,30 +95,6 @@ def _is_at_end(call: Call, facts: Facts) -> bool:
     if scope is not None and _ENDS.search(scope.short_name):
         return True
     return any(each.raises for each in facts.handlers_around(call))
-
-
-def _is_assigned(call: Call, facts: Facts) -> bool:
-    """Return whether a variable holds what a chain of calls makes of a failure, so that it can be told."""
-    held = facts.own(facts.assignments, facts.function_of(call))
-    return any(each.value is not None and each.value.span.start == call.span.start for each in held)
-
-
-def _ends_by_failure(call: Call, scope: Scope | None, facts: Facts) -> bool:
-    """Return whether the function ends after a `runCatching` that failed, so that nothing goes on (Kotlin).
-
-    `withContext` throws the cancellation again when its block ends."""
-    if scope is None:
-        return False
-    rest = facts.text(Span(call.span.end, scope.body.end))
-    if re.match(r"(?:\s*\.\s*\w+(?:\(\)|\s*\{[^{}]*\})?)*\s*(?:\?:\s*)?return\b", rest):
-        return True
-    around = [each for each in facts.calls_around(call) if is_within(each.span, scope.body)]
-    if any(each.method == "withContext" for each in around):
-        return True
-    return (
-        re.fullmatch(r"(?:\s*\.\s*\w+(?:\(\)|\s*\{[^{}]*\}))*[\s})]*(?:return\b[^\n]*)?[\s})]*", rest)
-        is not None
-    )
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

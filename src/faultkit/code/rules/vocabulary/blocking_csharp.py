@@ -72,8 +72,9 @@ def _confidence(call: Call, mild: Severity | None, facts: Facts) -> float:
     if call.method == "WaitForExit" and call.arguments:
         return LIKELY if is_served(call, facts) else POSSIBLE
     scope = facts.named_function_of(call)
-    at_start = scope is not None and (runs_once(scope) or scope.short_name == "Main")
-    if at_start and not facts.loops_around(call):
+    if scope is not None and scope.short_name == "Main":
+        return POSSIBLE  # The thread of the program itself.
+    if scope is not None and runs_once(scope) and not facts.loops_around(call):
         return POSSIBLE
     return POSSIBLE if _WORK.match(call.name) else LIKELY
 
