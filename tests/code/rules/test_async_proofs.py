@@ -144,6 +144,14 @@ NOT_SHOWN = [
         async function clear(id) { await store.drop(id); bus.tell(id); }
         async function reset(id) { await store.drop(id); bus.tell(id); }
     """),
+    # A class of the program itself, by an alias of its folder.
+    ("fire-and-forget", _TS, """
+        import { CountQueue } from "@/misc/count-queue.js";
+        class A {
+          constructor() { this.countQueue = new CountQueue(); }
+          async f(id: string) { await this.check(id); this.countQueue.enqueue(id, 1); }
+        }
+    """),
     # Operations of a bulk are sent by execute().
     ("fire-and-forget", _JS, """
         async function put(rows) {
@@ -230,6 +238,14 @@ NOT_SHOWN = [
             for (Thread each : threads) {
               try { each.join(); } catch (InterruptedException e) { log.error("failed", e); }
             }
+          }
+        }
+    """),
+    ("swallowed-cancellation", _JAVA, """
+        class A {
+          void poll() {
+            try { timer.run(c -> read(c)); lock.lockInterruptibly(); }
+            catch (InterruptedException e) { timer.run(c -> free(c)); }
           }
         }
     """),
@@ -343,6 +359,24 @@ NOT_SHOWN = [
         async def picture(path):
             return Streamed(open(path, "rb"))
     """),
+    ("blocking-call-in-async-code", _PY, """
+        import asyncio
+        @app.post("/picture")
+        async def picture(path, request):
+            with open(path, "wb") as f:
+                async for chunk in request.stream():
+                    await asyncio.to_thread(f.write, chunk)
+    """),
+    # To call a generator does not run it.
+    ("blocking-call-in-async-code", _PY, """
+        @app.get("/picture")
+        async def picture(path):
+            def parts():
+                with open(path, "rb") as f:
+                    while part := f.read(4096):
+                        yield part
+            return StreamingResponse(parts())
+    """),
     # The only socket of a client.
     ("rejection-in-callback", _TS, """
         import socket from "../socket";
@@ -411,6 +445,37 @@ NOT_SHOWN = [
     ("rejection-in-callback", _TS, """
         import ora from "ora";
         watcher.on("event", async (event) => { await build(event); });
+    """),
+    ("task-results-dropped", _TS, """
+        const useRemoval = () => useMutation({
+          mutationFn: async (ids: string[]) => { await Promise.allSettled(ids.map((id) => api.drop(id))); },
+        });
+    """),
+    ("promise-leaves-try", _CS, """
+        class A {
+          public Task Drop(string table) {
+            try { return client.DeleteTableAsync(table); } catch (Exception e) { LogDropFailed(e); throw; }
+          }
+        }
+    """),
+    ("promise-leaves-try", _CS, """
+        class A {
+          ValueTask<Row> Next() {
+            try { if (IsDone()) return EndAsync(null); return ReadAsync(); }
+            catch (Exception e) { return EndAsync(e); }
+          }
+          async ValueTask<Row> ReadAsync() {
+            try { return await reader.Next(); } catch (Exception e) { await EndAsync(e); return null; }
+          }
+        }
+    """),
+    ("dropped-future", _CS, """
+        class A {
+          async Task F() {
+            var tick = timer.WaitForNextTickAsync(token).AsTask();
+            await Task.WhenAny(tick, signal.WaitAsync(token));
+          }
+        }
     """),
     # What is undone after an error that the caller is told.
     ("task-results-dropped", _GO, """

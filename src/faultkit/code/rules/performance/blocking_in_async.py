@@ -66,7 +66,7 @@ def _python(facts: Facts) -> Iterator[Hit]:
             continue
         if call.name in WORK and runs_once(scope):
             continue
-        if _does_not_wait(call):
+        if _does_not_wait(call, facts):
             continue
         if not scope.is_async:
             if waits:
@@ -89,8 +89,15 @@ def _python(facts: Facts) -> Iterator[Hit]:
             reported.add(reported_as)
 
 
+def _is_generator(scope: Scope | None, facts: Facts) -> bool:
+    """Return whether to call a function does not run it: what iterates over it may be a thread."""
+    return scope is not None and any(step.kind == "yield" for step in facts.own(facts.steps, scope))
+
+
 def _files_through(call: Call, facts: Facts) -> Iterator[Hit]:
     """Yield calls in handlers of requests and messages of a function that reads a file."""
+    if _is_generator(facts.function_of(call), facts):
+        return
     for caller in callers_through(call, facts, 1):
         around = facts.function_of(caller)
         if around is None or not around.is_async or caller.is_awaited or _is_elsewhere(caller, facts):
@@ -117,12 +124,15 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
     return bool(given) and (given in WAITS or asks(given))
 
 
-def _does_not_wait(call: Call) -> bool:
+def _does_not_wait(call: Call, facts: Facts) -> bool:
     """Return whether a lock is only tried, or a file is opened for others: `acquire(blocking=False)`."""
     if call.method == "acquire":
         given = call.argument("blocking", place=0)
         return given is not None and given.value.shape == "false"
-    return call.name == "open" and (call.is_argument or call.is_returned)
+    if call.name != "open":
+        return False
+    for_thread = any(each.written.endswith((".read", ".write")) for each in facts.accesses_on(call))
+    return for_thread or call.is_argument or call.is_returned
 
 
 def _is_meant(call: Call, facts: Facts) -> bool:
@@ -153,6 +163,8 @@ def _through(inner: Call, blocking: Call, facts: Facts, levels: int) -> Iterator
     """Yield calls in async code of functions of this text that contain a blocking call."""
     scope = facts.named_function_of(inner)
     if scope is None or scope.is_async or facts.function_of(inner) is not scope or levels == 0:
+        return
+    if _is_generator(scope, facts):
         return
     for caller in callers_of_function(scope, facts):
         around = facts.function_of(caller)

@@ -22,6 +22,8 @@ from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.rejections import handles_all
 
 _CATCHES = re.compile(r"\.(catch|then)$")
+_LOGS = re.compile(r"^Log[A-Z]")
+"""Methods that the generator of loggers makes (C#)."""
 _ASYNC = re.compile(r"\w(Async)$")
 _COMPLETED = re.compile(r"^(Task\.(FromResult|CompletedTask|FromException|FromCanceled)|ValueTask)")
 
@@ -121,8 +123,8 @@ def _is_not_for(call: Call, tried: Try, facts: Facts) -> bool:
 def _only_throws(tried: Try, facts: Facts) -> bool:
     """Return whether the handlers do nothing but log and throw the same error, so that little is lost."""
     return all(
-        re.search(r"(?:^|[;{}\n])\s*throw\s+\w+;?\s*\}?$", facts.text(each.body).strip())
-        and all(map(is_logging, facts.within(facts.calls, each.body)))
+        re.search(r"(?:^|[;{}\n])\s*throw(?:\s+\w+)?;?\s*\}?$", facts.text(each.body).strip())
+        and all(is_logging(call) or _LOGS.match(call.method) for call in facts.within(facts.calls, each.body))
         and all(arm.span == each.body for arm in facts.within(facts.arms, each.body))
         for each in tried.handlers
     )
@@ -149,11 +151,11 @@ def _makes_failed_task(tried: Try, facts: Facts) -> bool:
 
 
 def _has_handlers(scope: Scope, facts: Facts) -> bool:
-    """Return whether all that a function awaits stands in a try with handlers of its own."""
+    """Return whether all that a function awaits stands in a try with handlers of its own, or in these."""
     tries = [each for each in facts.within(facts.tries, scope.body) if each.handlers]
     outer = [each for each in tries if not any(is_within(each.span, one.body) for one in tries)]
     awaited = len(_AWAIT.findall(facts.text(scope.body)))
-    return awaited > 0 and awaited == sum(len(_AWAIT.findall(facts.text(each.body))) for each in outer)
+    return awaited > 0 and awaited == sum(len(_AWAIT.findall(facts.text(each.span))) for each in outer)
 
 
 _AWAIT = re.compile(r"\bawait\b")
@@ -183,7 +185,9 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
         tries = [each for each in facts.tries_around(step) if is_within(each.span, scope.body)]
         if any(_has_handlers(each, facts) for each in facts.functions_named(call.method)):
             continue
-        if tries and not _only_throws(tries[-1], facts) and not _makes_failed_task(tries[-1], facts):
+        if not tries or _is_not_for(call, tries[-1], facts):
+            continue
+        if not _only_throws(tries[-1], facts) and not _makes_failed_task(tries[-1], facts):
             what = f"the catch does not see an error of {call.written}(): it is not awaited here"
             yield Hit(step.span, what, LIKELY)
 

@@ -40,6 +40,7 @@ _BROWSER_WORDS = (b"window.", b"Storage.", b"chrome.", b"browser.", b"document."
 """One of them is in each name that the pattern above matches."""
 _FRAMEWORKS = TextPattern(
     rb"^['\"]use client['\"]|import\.meta\.env\.VITE_"
+    rb"|\buse(?:Mutation|Query|QueryClient|State|Effect|Callback|Memo)\("
     rb"|(?:from|require\()\s*['\"](?:react|react-dom|vue|svelte|pinia|vuex|zustand|@angular/core|@reduxjs/toolkit)['\"/]",
     re.MULTILINE,
 )

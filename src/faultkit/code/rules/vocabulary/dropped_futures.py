@@ -155,7 +155,9 @@ _SIGNALS = re.compile(r"^(?:Delay|Run|Wait|When(?!All$))")
 
 def _is_signal(call: Call, facts: Facts) -> bool:
     """Return whether a task waits for a time, an event or a cancellation: to lose its error loses nothing."""
-    return _SIGNALS.match(call.method) is not None or "Task.Delay(" in facts.text(call.span)
+    if _SIGNALS.match(call.method):
+        return True
+    return re.search(r"\bTask\.Delay\(|\.Wait\w*\(", facts.text(call.span)) is not None
 
 
 def _is_kept(name: str, scope: Scope, facts: Facts) -> bool:

@@ -34,7 +34,8 @@ def awaited_elsewhere(facts: Facts) -> dict[Call, float]:
         ):
             found[call] = LIKELY
         elif _is_promised(call, facts):
-            found[call] = LIKELY if _STORES.search(type_of_receiver(call, facts)) else POSSIBLE
+            is_store = _STORES.search(type_of_receiver(call, facts)) and not _is_own_object(call, facts)
+            found[call] = LIKELY if is_store else POSSIBLE
     return found
 
 
@@ -56,11 +57,13 @@ def _is_own_object(call: Call, facts: Facts) -> bool:
     What its methods return is not known; a client of a broker is given, or made by a package."""
     for each in facts.assignments_of(call.receiver_written):
         found = None if each.value is None else _MADE.match(each.value.text)
-        if found is not None and facts.imports.names.get(found[1], ".").startswith("."):
+        if found is not None and facts.imports.names.get(found[1], ".").startswith(_OWN_MODULES):
             return True
     return False
 
 
+_OWN_MODULES = (".", "@/", "~/", "#", "src/")
+"""Beginnings of modules of the program itself."""
 _MADE = re.compile(r"new\s+(\w+)")
 _PROMISED = TextPattern(
     r"^\s*(?:public\s+|abstract\s+)?(\w+)\s*(?:<[^>(]*>)?\([^()]*\)\s*:\s*Promise<", re.MULTILINE

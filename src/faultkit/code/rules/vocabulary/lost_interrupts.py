@@ -121,7 +121,10 @@ def _is_in_other_arm(tried: Try, call: Call, facts: Facts) -> bool:
 
 
 def _is_work(call: Call) -> bool:
-    return not is_logging(call) and not call.constructs and _PLAIN.match(call.method) is None
+    """Return whether a call does the work itself: a method that is given a function may do any."""
+    if is_logging(call) or call.constructs or _PLAIN.match(call.method):
+        return False
+    return not any(each.value.shape == "function" for each in call.arguments)
 
 
 def _is_set_later(handler: Handler, facts: Facts) -> bool:
