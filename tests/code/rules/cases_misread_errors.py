@@ -27,6 +27,14 @@ CASES = [
     bad(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Result<()> {\n    let known = s.ids().await.unwrap_or_default();\n    for id in all {\n        if !known.contains(&id) {\n            s.delete(id).await?;\n        }\n    }\n    Ok(())\n}", 2),
     good(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Result<()> {\n    let known = s.ids().await?.unwrap_or_default();\n    for id in all {\n        if !known.contains(&id) {\n            s.delete(id).await?;\n        }\n    }\n    Ok(())\n}"),
     good(_ACTED, _RUST, "async fn f(s: &Store, id: Id) -> Result<()> {\n    let row = s.read(id).await;\n    let event = row.next_event().unwrap_or_default();\n    s.remove(event).await?;\n    Ok(())\n}"),
+    # A map in memory, and a loop over the answer itself, in which nothing is done without items.
+    good(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Vec<Row> {\n    let mut jobs = s.jobs().await.unwrap_or_default();\n    all.iter().map(|id| row(jobs.remove(id))).collect()\n}"),
+    good(_ACTED, _RUST, "async fn f(s: &Store) -> Result<()> {\n    let old = s.old_files().await.unwrap_or_default();\n    for each in old {\n        s.delete(each).await?;\n    }\n    Ok(())\n}"),
+    bad(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Result<()> {\n    let known = s.ids().await.unwrap_or_default();\n    let gone: Vec<Id> = all.into_iter().filter(|id| !known.contains(id)).collect();\n    for each in gone {\n        s.delete(each).await?;\n    }\n    Ok(())\n}", 2),
+    # A loop around begins again.
+    good(_ACTED, _PY, "def run(source, out):\n    while True:\n        rows = source.open_rows()\n        while True:\n            try:\n                row = rows.next_row()\n            except OSError:\n                logger.error('no row')\n                break\n            out.append(row)\n        out.flush()"),
+    # What the loop wrote is not used behind it.
+    good(_ACTED, _PY, "def run(source, out):\n    while True:\n        try:\n            row = source.next_row()\n        except OSError:\n            logger.error('no row')\n            break\n        out.append(row)\n    source.finish()"),
     # A source that says that there is no more.
     good(_ACTED, _PY, "def read(source):\n    rows = []\n    while True:\n        try:\n            row = source.next_row()\n        except EOFError:\n            logger.info('the end')\n            break\n        rows.append(row)\n    return rows"),
     bad(_ACTED, _PY, "def read(source):\n    rows = []\n    while True:\n        try:\n            row = source.next_row()\n        except OSError:\n            logger.info('the end')\n            break\n        rows.append(row)\n    return rows", 6),

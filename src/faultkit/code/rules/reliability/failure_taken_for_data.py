@@ -14,6 +14,7 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.answered_failures import is_of_local
 from faultkit.code.rules.vocabulary.dependent_acts import Value
 from faultkit.code.rules.vocabulary.dropped_failures import home_of
 from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
@@ -276,7 +277,11 @@ def _acts(span: Span, pattern: re.Pattern[str], value: Value, facts: Facts) -> s
             continue
         if _OF_MEMORY.match(call.receiver_written) or call.constructs or not call.arguments:
             continue
+        if value.is_held_by(call.receiver_written) or is_of_local(call, facts):
+            continue
         if facts.is_in_finally(call) or not value.decides(call) or value.is_refused(call):
+            continue
+        if pattern is _DESTROYS and value.is_idle_if_empty(call):
             continue
         return f"{call.written}()"
     for each in facts.within(facts.assignments, span) if pattern is _DESTROYS else ():

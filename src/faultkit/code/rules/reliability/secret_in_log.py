@@ -24,6 +24,7 @@ from faultkit.code.rules.vocabulary.spent_secrets import (
     is_of_other_class,
     is_some_token,
     is_spent,
+    is_text_of_error,
 )
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -45,7 +46,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         what = secret_in(_arguments(call), facts)
         # An error about an address that cannot be read often names it.
         named = what.rpartition(".")[2].removesuffix("()")
-        if what and _is_harmless(what, call, facts):
+        if what and (_is_harmless(what, call, facts) or is_text_of_error(what, call)):
             continue
         if what and not is_connection_string(what, call, facts) and not is_personal_name(named):
             # A translated text is shown to the user, who may know the value.

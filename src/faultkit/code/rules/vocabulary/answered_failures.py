@@ -98,7 +98,7 @@ def is_write(call: Call, facts: Facts) -> bool:
     if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
         return not found.is_read and not _ENDS_TRANSACTION.search(facts.text(call.span))
     named = WRITES.match(call.method) is not None and bool(call.arguments)
-    return named and not _is_of_local(call, facts)
+    return named and not is_of_local(call, facts)
 
 
 _COMMITS = frozenset(
@@ -136,7 +136,7 @@ _MAKES_IN_MEMORY = NamePattern(
 """Calls that make a value which ends with its function."""
 
 
-def _is_of_local(call: Call, facts: Facts) -> bool:
+def is_of_local(call: Call, facts: Facts) -> bool:
     """Return whether a call changes a list, map or text that its function has made."""
     made = facts.assignments_to(call.receiver_written, call) if call.receiver_written.isidentifier() else ()
     return bool(made) and all(

@@ -38,6 +38,24 @@ class Value:
                     found.update(loop.targets)
         self._names = found
 
+    def is_held_by(self, name: str) -> bool:
+        """Return whether a variable is the value or was made of it: a change of it is one in memory."""
+        return name in self._names
+
+    def is_idle_if_empty(self, act: Placed) -> bool:
+        """Return whether a place is in a loop over the value: without items it is not reached."""
+        facts, items = self._facts, {*self._first}
+        for each in facts.within(facts.assignments, self._block):
+            text = "" if each.value is None else each.value.text
+            span = each.span if each.value is None else each.value.span
+            if self._is_in(span, text, items) and _LEAVES_OUT.search(text) is None:
+                items.update(name for name in each.targets if name.isidentifier())
+        loops = facts.loops_around(act, across=True)
+        return any(
+            self._is_in(loop.head, loop.over, items) and _LEAVES_OUT.search(loop.over) is None
+            for loop in loops
+        )
+
     def decides(self, act: Placed) -> bool:
         """Return whether what is done at a place behind the value depends on it."""
         facts = self._facts
@@ -91,6 +109,11 @@ class Value:
         return not names.isdisjoint(re.findall(r"[A-Za-z_]\w*", text))
 
 
+_LEAVES_OUT = re.compile(
+    r"\bnot\b|!|\bdifference|\bexcept|\bminus|\s-\s|filter|without|reject|subtract|[nN]one\(|\bretain|\bLEFT\b",
+    re.IGNORECASE,
+)
+"""Expressions that may hold what the value does not: an empty one leaves all."""
 _NOTHING = (
     r"(?:\bnot\s+|!\s*)(?:{0})\b(?!\s*[.(\[])|\b(?:{0})\s*(?:===?|is)\s*(?:null|nil|None|undefined)\b"
     r"|(?:\b(?:{0})\s*\??\.(?:Length|Count|length|size|len)(?:\(\))?|\blen\(\s*(?:{0})\s*\))\s*={{2,3}}\s*0"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Handler, Loop, Place, Scope, Try
+from faultkit.code.facts import Call, Facts, Handler, Loop, Place, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.dropped_failures import is_failure_of_work, only_logs_or_counts
@@ -111,25 +111,32 @@ def _is_gathered(loop: Loop, handler: Handler, facts: Facts) -> bool:
 
 def _is_used_behind(loop: Loop, error: str, facts: Facts) -> bool:
     scope = facts.function_of(loop)
-    if scope is None or not _gathers(loop, scope, facts):
+    if scope is None or any(each.kind == "endless" for each in facts.loops_around(loop)):
+        return False  # A loop around it begins again.
+    rest = facts.text(Span(loop.span.end, scope.body.end))
+    if error and re.search(rf"\b{re.escape(error)}\b", rest):
         return False
-    rest = Span(loop.span.end, scope.body.end)
-    if error and re.search(rf"\b{re.escape(error)}\b", facts.text(rest)):
-        return False
-    return any(
-        step.kind == "return" and step.text.strip("; ") for step in facts.within(facts.steps, rest)
-    ) or any(not is_logging(call) for call in facts.within(facts.calls, rest))
+    if any(step.kind == "yield" for step in facts.within(facts.steps, loop.body)):
+        return True
+    return not _gathered(loop, facts).isdisjoint(re.findall(r"\w+", rest))
 
 
-def _gathers(loop: Loop, scope: Scope, facts: Facts) -> bool:
-    added = any(each.operator == "+=" for each in facts.within(facts.assignments, loop.body))
-    appended = facts.language == "go" and "append(" in facts.text(loop.body)
-    return (
-        added
-        or appended
-        or any(_GATHERS.match(call.method) for call in facts.within(facts.calls, loop.body))
-        or any(step.kind == "yield" for step in facts.within(facts.steps, loop.body))
-    )
+def _gathered(loop: Loop, facts: Facts) -> set[str]:
+    """Return the variables that a loop adds to: lists, sums and writers."""
+    found = set[str]()
+    for each in facts.within(facts.assignments, loop.body):
+        appends = each.call is not None and each.call.name == "append"
+        if each.operator == "+=" or appends:
+            found.update(_root(name) for name in each.targets)
+    for call in facts.within(facts.calls, loop.body):
+        if _GATHERS.match(call.method):
+            found.add(_root(call.receiver_written))
+            found.update(each.value.text for each in call.positional[:1] if "Fprint" in call.method)
+    return found - {""}
+
+
+def _root(name: str) -> str:
+    return re.sub(r"^(?:self|this)\.", "", name).partition(".")[0].partition("[")[0].partition("(")[0]
 
 
 # Rust: patterns that take an error for the end.

@@ -108,6 +108,8 @@ def read_by_schema(written: str, place: Placed, facts: Facts) -> str:
 
 _WITH_HEADERS = frozenset(("HttpRequestMessage", "HttpEntity", "RequestEntity"))
 _GO_REQUEST = ("net/http.Request",)
+_MAKES_REQUEST = ("net/http.NewRequest", "net/http.NewRequestWithContext")
+"""Whole names: a method of a request is named after what made it."""
 _METADATA = re.compile(r"metadata\.From(?:Incoming|Outgoing)Context\(|\.invocation_metadata\(\)")
 
 
@@ -122,9 +124,7 @@ def shown_headers(name: str, place: Placed, facts: Facts) -> str:
             if any(each.name == name and each.type in _GO_REQUEST for each in scope.parameters):
                 return "headers"
         calls = [each.call for each in facts.assignments_to(name, place) if each.call is not None]
-        if any(
-            each.name.startswith("net/http.NewRequest") and each.assigned[:1] == (name,) for each in calls
-        ):
+        if any(each.name in _MAKES_REQUEST and each.assigned[:1] == (name,) for each in calls):
             return "headers" if _SENDS_SECRET.search(facts.syntax.source) else ""
     if facts.language in ("go", "python") and facts.syntax.has_any(b"metadata"):
         made = [each.value.text for each in facts.assignments_to(name, place) if each.value is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.telling_types import telling_types
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -27,7 +28,9 @@ _MISSING_STORED = re.compile(
 )
 _FLAG_VALUES = ("true", "false")
 _FLAG_TYPES = frozenset(("bool", "boolean", "Boolean", "int", "Int", "number", "Integer", "usize"))
-_NO_MORE_VALID = re.compile(r"Expired|Invalid|BadSignature|BadData|NotFound|DoesNotExist|Malformed|Revoked")
+_NO_MORE_VALID = re.compile(
+    r"Expired|Invalid|BadSignature|BadData|NotFound|NoResult|DoesNotExist|Malformed|Revoked"
+)
 _REFUSED = re.compile(
     r"[\"'`][^\"'`]*\b(?:invalid|expired|unknown|revoked|unrecogni[sz]ed|malformed)\b", re.IGNORECASE
 )
@@ -35,6 +38,12 @@ _SPENDS = re.compile(
     r"(?:^|[._])(?:remove|delete|destroy|revoke|consume|invalidate|burn|blacklist)\w*$", re.IGNORECASE
 )
 _TOKEN = re.compile(r"(?:^|[._])\w*token$", re.IGNORECASE)
+_REFUSABLE = re.compile(r"(?:token|api_?key|authorization|jwt|signature)$", re.IGNORECASE)
+"""Not a password, which is often a slip of the right one, and not a key of this service."""
+_CHECKS = re.compile(
+    r"^_?(?:verify|validate|authenticate|authorize|introspect|check|decode|is_?valid)|^parse\w*(?:Jw[st]|Token)",
+    re.IGNORECASE,
+)
 
 
 _PATH = re.compile(
@@ -172,14 +181,13 @@ def is_some_token(name: str, call: Call, facts: Facts) -> bool:
 
 
 def is_spent(name: str, call: Call, facts: Facts) -> bool:
-    """Return whether a token was refused as invalid or expired, or its record was removed before."""
+    """Return whether a token or key was refused before, or its record was removed."""
+    if _REFUSABLE.search(name) is None:
+        return False
+    if _REFUSED.search(facts.text(call.span)) or _failed_check(name, call, facts):
+        return True
     if _TOKEN.search(name) is None:
         return False
-    if _REFUSED.search(facts.text(call.span)):
-        return True
-    for handler in facts.handlers_around(call):
-        if handler.types and all(map(_NO_MORE_VALID.search, handler.types)):
-            return True
     scope = facts.function_of(call)
     return scope is not None and any(
         each.span.end < call.span.start
@@ -188,3 +196,34 @@ def is_spent(name: str, call: Call, facts: Facts) -> bool:
         and "token" in each.written.lower()
         for each in facts.within(facts.calls, scope.body)
     )
+
+
+def _failed_check(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether a place is reached only after a check of the value has failed."""
+    for handler in facts.handlers_around(call):
+        if handler.types and all(map(_NO_MORE_VALID.search, handler.types)):
+            return True
+        tried = next((each for each in facts.tries if handler in each.handlers), None)
+        if tried is not None and any(
+            _CHECKS.search(each.method) and any(one.value.text == name for one in each.positional)
+            for each in facts.within(facts.calls, tried.body)
+        ):
+            return True
+    scope = facts.function_of(call)
+    refused = re.compile(
+        rf"(?:!|\bnot\b)\s*(?:await\s+)?[\w.]+\([^()]*\b{re.escape(name)}\b|\b401\b|\bUnauthori[sz]ed\b"
+    )
+    return any(
+        arm.place == 0 and is_within(call.span, arm.span) and refused.search(_head_of(arm, facts))
+        for arm in facts.within(facts.arms, call.span if scope is None else scope.body)
+    )
+
+
+def _head_of(arm: Arm, facts: Facts) -> str:
+    """Return the condition of a branch."""
+    return facts.text(Span(arm.fork.start, arm.span.start))
+
+
+def is_text_of_error(name: str, call: Call) -> bool:
+    """Return whether a constant in capitals is all that an error is given: it is a message."""
+    return name.isupper() and "_" in name and [each.value.text for each in call.positional] == [name]
