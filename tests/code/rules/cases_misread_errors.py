@@ -13,6 +13,8 @@ _ACTED, _EMPTY, _OUTCOME, _OPEN = (
     "failure-taken-for-data", "failure-looks-empty", "outcome-ignored", "response-not-closed",
 )  # fmt: skip
 
+_IGNORED, _ANSWERED, _SECRET = "ignored-error", "error-answered-as-success", "secret-in-log"
+
 CASES = [
     # What is deleted does not depend on the answer, or is not reached without one.
     bad(_ACTED, _PY, "class A:\n    def rows(self):\n        try:\n            return self.api.list()\n        except Exception:\n            return []\n    def sync(self, store, users):\n        known = {row.id for row in self.rows()}\n        for user in users:\n            if user not in known:\n                store.delete(user)\n", 6),
@@ -61,4 +63,12 @@ CASES = [
     bad("failure-only-logged", _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/a\")\n  ResponseEntity<Void> add(Row row) {\n    try {\n      rows.save(row);\n    } catch (RuntimeException e) {\n      log.warn(\"not saved\", e);\n    }\n    return ResponseEntity.ok().build();\n  }\n}", 7),
     # What a caller in the program gives is no input.
     good("assert-for-validation", _PY, "from flask import Flask\napp = Flask('a')\n@app.get('/a')\ndef show(request, **kwargs):\n    assert 'mode' not in kwargs\n    return 'ok'"),
+    # Memory, a type with a status of its own, a writer that was made of another.
+    good(_IGNORED, _GO, "package m\nimport (\"bytes\"; \"compress/gzip\")\nfunc f(b []byte) []byte {\n\tout := new(bytes.Buffer)\n\tgw := gzip.NewWriter(out)\n\tgw.Write(b)\n\tgw.Close()\n\treturn out.Bytes()\n}"),
+    good(_ANSWERED, _JAVA, "@Path(\"/a\")\nclass A {\n  @POST\n  @Path(\"/b\")\n  public Response b(String x) {\n    try { save(x); } catch (SaveException e) { return Answers.createErrorResponse(UNPROCESSABLE, e.getMessage()); }\n    if (x == null) { return Response.status(400).build(); }\n    return Response.ok(x).build();\n  }\n}"),
+    good(_ANSWERED, _GO, "package m\nimport \"net/http\"\nfunc f(w http.ResponseWriter, r *http.Request) {\n\tout := stream(w)\n\tdefer func() {\n\t\tif v := recover(); v != nil {\n\t\t\tout.CloseWithError(v)\n\t\t}\n\t}()\n\twork(out, r)\n}"),
+    good(_SECRET, _GO, "package m\ntype Conn struct {\n\tpassword string\n}\nfunc f(channels []int) (*Conn, error) {\n\tfor _, c := range channels {\n\t\tif c > 8 {\n\t\t\treturn nil, fmt.Errorf(\"no channel: %d\", c)\n\t\t}\n\t}\n\tc := &Conn{password: \"\"}\n\treturn c, nil\n}"),
+    good(_SECRET, _GO, "package m\ntype session struct {\n\tToken string\n}\nfunc f(body []byte, status int) (*session, error) {\n\tif status != 201 {\n\t\treturn nil, fmt.Errorf(\"%d: %s\", status, string(body))\n\t}\n\tvar s session\n\terr := json.Unmarshal(body, &s)\n\treturn login(s), err\n}"),
+    bad(_SECRET, _GO, "package m\ntype session struct {\n\tAccessToken string\n}\nfunc f(body []byte) (*session, error) {\n\tvar s session\n\terr := json.Unmarshal(body, &s)\n\tlog.Printf(\"answer %s\", string(body))\n\treturn login(s), err\n}", 8),
+    good(_SECRET, _GO, "package m\ntype Config struct {\n\tResortsToPassword bool\n}\nfunc f(c *Config) {\n\tlog.Println(\"kerberos\", c.ResortsToPassword)\n}"),
 ]  # fmt: skip

@@ -37,9 +37,22 @@ def hidden(rule: str, language: str, code: str) -> Shown:
 
 
 _SWALLOWED, _LOGGED, _OUTCOME = "swallowed-error", "secret-in-log", "outcome-ignored"
-_ANSWERED = "error-answered-as-success"
+_ANSWERED, _IGNORED = "error-answered-as-success", "ignored-error"
 
 CASES = [
+    # An error of Go that can hardly be, is found by the next check, or comes after another one.
+    hidden(_IGNORED, _GO, "package m\nimport \"net/http\"\nfunc f() *http.Request {\n\treq, _ := http.NewRequest(\"GET\", base+\"/a\", nil)\n\treturn req\n}"),
+    hidden(_IGNORED, _GO, "package m\nimport \"io\"\nfunc f(r io.Reader) (a A, err error) {\n\tb, _ := io.ReadAll(r)\n\terr = json.Unmarshal(b, &a)\n\treturn a, err\n}"),
+    shown(_IGNORED, _GO, "package m\nimport \"io\"\nfunc f(r io.Reader) string {\n\tb, _ := io.ReadAll(r)\n\treturn string(b)\n}"),
+    hidden(_IGNORED, _GO, "package m\nimport \"io\"\nfunc f(resp *Resp) ([]byte, error) {\n\tif resp.StatusCode != 200 {\n\t\tb, _ := io.ReadAll(resp.Body)\n\t\treturn b, fail(resp)\n\t}\n\treturn nil, nil\n}"),
+    hidden(_IGNORED, _GO, "package m\nimport \"os\"\nfunc f(a, b, c string) error {\n\tif err := os.Rename(a, b); err != nil {\n\t\tos.Rename(c, b)\n\t\treturn err\n\t}\n\treturn nil\n}"),
+    shown(_IGNORED, _GO, "package m\nimport \"os\"\nfunc f(a, b string) {\n\tos.Rename(a, b)\n\tuse(b)\n}"),
+    hidden(_IGNORED, _GO, "package m\nimport \"time\"\nfunc f(t time.Time) time.Time {\n\tu, _ := time.Parse(time.RFC3339, t.Format(time.RFC3339))\n\treturn u\n}"),
+    shown(_IGNORED, _GO, "package m\nimport \"time\"\nfunc f(s string) time.Time {\n\tu, _ := time.Parse(time.RFC3339, s)\n\treturn u\n}"),
+    shown(_IGNORED, _GO, "package m\nimport \"compress/gzip\"\nfunc f(out *File, b []byte) {\n\tgw := gzip.NewWriter(out)\n\tgw.Write(b)\n\tgw.Close()\n}"),
+    # Answers of a type that has a status of its own, and rules of all answers of a class or a function.
+    hidden(_ANSWERED, _JAVA, "@RestControllerAdvice\nclass A {\n  @ExceptionHandler(NotFoundException.class)\n  Result a(NotFoundException e) { log.warn(\"x\", e); return Result.error(e.getMessage()); }\n  @ExceptionHandler(Exception.class)\n  Result b(Exception e) { log.warn(\"x\", e); return Result.error(\"busy\"); }\n}"),
+    shown(_ANSWERED, _JAVA, "@RestControllerAdvice\nclass A {\n  @ExceptionHandler(NotFoundException.class)\n  @ResponseStatus(HttpStatus.NOT_FOUND)\n  Result a(NotFoundException e) { log.warn(\"x\", e); return Result.error(e.getMessage()); }\n  @ExceptionHandler(Exception.class)\n  Result b(Exception e) { log.warn(\"x\", e); return Result.error(\"busy\"); }\n}"),
     # A dropped error: a write, a message or given code is lost.
     shown(_SWALLOWED, _PY, "def f(rows):\n    try:\n        publish_rows(rows)\n    except Exception:\n        pass"),
     shown(_SWALLOWED, _PY, "async def f(self, n):\n    try:\n        await self._run('count', n)\n    except Exception:\n        pass"),

@@ -15,7 +15,11 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import unanswered_failures
 from faultkit.code.rules.vocabulary.cut_answers import cut_answers
-from faultkit.code.rules.vocabulary.error_handlers import answers_without_status
+from faultkit.code.rules.vocabulary.error_handlers import (
+    OTHER_RESULTS,
+    all_answer_with_200,
+    answers_without_status,
+)
 from faultkit.code.rules.vocabulary.failed_answers import LANGUAGES, failed_answers
 from faultkit.code.rules.vocabulary.failure_statuses import is_own_protocol
 from faultkit.code.rules.vocabulary.failures import (
@@ -78,7 +82,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     seen = set[Span]()
     for span, what in answers_without_status(facts):
         seen.add(span)
-        yield Hit(span, what, LIKELY)
+        scope = facts.named_function_of(Place(span))
+        is_rule = scope is not None and all_answer_with_200(scope, facts)
+        yield Hit(span, what, POSSIBLE if is_rule else LIKELY)
     for span in cut_answers(facts):
         seen.add(span)
         yield Hit(span, "the answer ends here as if it were whole, although a part is missing", LIKELY)
@@ -328,6 +334,9 @@ _NO_BODY = re.compile(r"ModelAndView|ProblemDetail|ErrorResponse\.|ResponseStatu
 
 def _is_body(route: Scope, facts: Facts) -> bool:
     """Return whether what a function returns is written as the body of an answer."""
+    result = re.search(rf"([\w.<>\[\], ]+)\s+{re.escape(route.short_name)}\s*\(", facts.text(route.head))
+    if result is not None and OTHER_RESULTS.search(result[1]):
+        return False  # What makes the answer gives it a status, here or in another file.
     if facts.syntax.has_any(b"@restcontroller", b"@responsebody", b"@path"):
         return _NO_BODY.search(facts.text(route.span)) is None and "@ResponseStatus" not in facts.text(
             route.head

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Argument, Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule, Severity
@@ -117,8 +117,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _BUFFERED.match(call.name):
             first = None if call.origin is None else call.origin.argument(place=0)
-            # `&buffer` is memory.
-            if (call.is_discarded or call.is_deferred) and (first is None or first.value.text[:1] != "&"):
+            if (call.is_discarded or call.is_deferred) and not _is_memory(first, call, facts):
                 what = f"the error of {call.written}() is lost, and with it what was not written yet"
                 yield Hit(call.span, what, LIKELY, "medium")
             continue
@@ -282,14 +281,75 @@ def _known(facts: Facts) -> Iterator[Hit]:
                 what = f"{call.written}() gives 0 for what it cannot read, and its error is thrown away"
                 yield Hit(call.span, what, POSSIBLE, "medium")
         elif call.assigned[-1:] == ("_",) and not _row(call):
-            sure = LIKELY if is_meant else CERTAIN
+            sure = POSSIBLE if _is_little(call, facts) else LIKELY if is_meant else CERTAIN
             yield Hit(call.span, f"the error of {call.written}() is discarded", sure, _mild(call))
         elif call.is_discarded and not _row(call):
-            sure = POSSIBLE if _is_to_peer(call, facts) else LIKELY
+            sure = POSSIBLE if _is_to_peer(call, facts) or _is_little(call, facts) else LIKELY
             yield Hit(call.span, f"the error of {call.written}() is not checked", sure, _mild(call))
 
 
-_PEER = re.compile(r"^(?:\w*[cC]onn|os\.Std(?:out|err)|c\.Writer)$")
+_PEER = re.compile(r"^(?:\w*[cC]onn|os\.Std(?:out|err)|(?:\w+\.)+(?:Writer|Out|Stdout|ErrWriter))$")
+_MAKES_REQUEST = frozenset({"net/http.NewRequest", "net/http.NewRequestWithContext"})
+_UNMARSHAL = "encoding/json.Unmarshal"
+_READS_INPUT = re.compile(r"Unmarshal$|Decode\w*$|Parse\w*$")
+
+
+def _is_little(call: Call, facts: Facts) -> bool:
+    """Return whether an error can hardly be, is found by the next check, or comes after another one.
+
+    A request fails only for an address or a method that is not valid; what was read in part cannot be parsed;
+    what is undone or read for a message in the branch of an error is no part of the work."""
+    if call.name in _MAKES_REQUEST or (call.name == "os.Rename" and call.assigned == ("_",)):
+        return True
+    if call.name in _READ_WHOLE and call.assigned[-1:] == ("_",):
+        name = call.assigned[0]
+    else:
+        name = call.positional[1].value.text.lstrip("&") if call.name == _UNMARSHAL else ""
+    if name and _is_parsed(name, call, facts):
+        return True
+    if call.name == "time.Parse":
+        return any(".Format(" in each.value.text for each in call.positional)
+    if call.name == "io.Copy" and "os.Pipe" in facts.text_with_values(call):
+        return True
+    if call.name in _READ_WHOLE or call.name in ("io.Copy", "os.Rename"):
+        return any(handler.exits for handler in facts.handlers_around(call)) or _is_after_status(call, facts)
+    return False
+
+
+def _is_parsed(name: str, call: Call, facts: Facts) -> bool:
+    """Return whether what was read is given to a parser whose error is checked."""
+    scope = facts.function_of(call)
+    return scope is not None and any(
+        _READS_INPUT.search(each.method) and "err" in each.assigned
+        for each in facts.within(facts.calls, Span(call.span.end, scope.body.end))
+        if any(one.value.text == name for one in each.positional)
+    )
+
+
+_STATUS = re.compile(r"\bStatusCode\b|\bstatus\b", re.IGNORECASE)
+
+
+def _is_after_status(call: Call, facts: Facts) -> bool:
+    """Return whether a call stands in a branch for a bad status, which the function leaves."""
+    scope = facts.function_of(call)
+    return scope is not None and any(
+        arm.leaves == "function"
+        and is_within(call.span, arm.span)
+        and _STATUS.search(facts.text(Span(arm.fork.start, arm.span.start)))
+        for arm in facts.within(facts.arms, scope.body)
+    )
+
+
+_BUFFERS = re.compile(r"^(?:&|new\()?(?:bytes\.Buffer|strings\.Builder)|^bytes\.NewBuffer")
+
+
+def _is_memory(argument: Argument | None, call: Call, facts: Facts) -> bool:
+    """Return whether a writer writes to a buffer in memory: `&buf`, or a variable that was made as one."""
+    text = "" if argument is None else argument.value.text
+    return text[:1] == "&" or any(
+        _BUFFERS.match(each.type) or (each.value is not None and _BUFFERS.match(each.value.text))
+        for each in (facts.assignments_to(text, call) if text.isidentifier() else ())
+    )
 
 
 def _is_to_peer(call: Call, facts: Facts) -> bool:
@@ -341,8 +401,8 @@ _OPTIONAL = re.compile(r"\.(?:Query\w*|FormValue|Get)\(")
 
 def _is_asked(call: Call, facts: Facts) -> bool:
     """Return whether the code asks next whether there is a value, or the parameter may be left out."""
-    scope, name, given = facts.function_of(call), re.escape(call.assigned[0]), call.argument(place=0)
-    if given is not None and _OPTIONAL.search(given.value.text):
+    scope, name = facts.function_of(call), re.escape(call.assigned[0])
+    if any(_OPTIONAL.search(each.value.text) for each in call.positional):
         return True
     later = "" if scope is None else facts.text(Span(call.span.end, scope.body.end))
     return re.search(rf"\b{name}\s*(?:<=?|==|>|!=)\s*[01]\b|\b{name}\.IsZero\(", later) is not None

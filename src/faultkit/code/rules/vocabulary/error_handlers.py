@@ -17,6 +17,7 @@ from faultkit.code.facts import Facts, Handler, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.answers import responder_of
+from faultkit.code.rules.vocabulary.changed_values import made_of
 from faultkit.code.rules.vocabulary.failures import is_count_or_report
 
 _WHAT = "this answers a failed request without a status, so that the client sees 200"
@@ -35,9 +36,9 @@ def answers_without_status(facts: Facts) -> Iterator[tuple[Span, str]]:
         yield from _recovered(facts)
 
 
-_OTHER_RESULTS = re.compile(
+OTHER_RESULTS = re.compile(
     r"\b(?:ResponseEntity|ProblemDetail|ErrorResponse|ModelAndView|HttpEntity|RedirectView|ServerResponse|HttpResponse"
-    r"|View|Response|Rendering)\b"
+    r"|View|(?:Rest)?Response|Rendering)\b"
 )
 """Results that have a status of their own."""
 _SETS_STATUS = re.compile(
@@ -52,18 +53,35 @@ def _of_spring(facts: Facts) -> Iterator[Span]:
     if not facts.syntax.has_any(*_BODIES):
         return
     for scope in facts.scopes:
-        marks = {each.method for each in scope.decorators}
-        if "ExceptionHandler" not in marks or "ResponseStatus" in marks or _class_has_status(scope, facts):
-            continue
-        head, body = facts.text(scope.head), facts.text(scope.body)
-        declared = re.search(r"\)\s*:\s*[A-Z]", head) or facts.language == "java"
-        if _OTHER_RESULTS.search(head if declared else head + body) or _GONE.search(head):
+        if not _handles_exceptions(scope) or _states_status(scope, facts):
             continue
         steps = [*facts.own(facts.steps, scope)]
-        if _SETS_STATUS.search(body) or any(step.kind == "raise" for step in steps):
+        if _GONE.search(facts.text(scope.head)) or any(step.kind == "raise" for step in steps):
             continue
         returned = next((step.span for step in steps if step.kind == "return"), None)
         yield scope.head if returned is None else returned
+
+
+def _handles_exceptions(scope: Scope) -> bool:
+    return any(each.method == "ExceptionHandler" for each in scope.decorators)
+
+
+def _states_status(scope: Scope, facts: Facts) -> bool:
+    """Return whether a handler of Spring sets a status, or may do so by what it returns."""
+    if any(each.method == "ResponseStatus" for each in scope.decorators) or _class_has_status(scope, facts):
+        return True
+    head, body = facts.text(scope.head), facts.text(scope.body)
+    declared = re.search(r"\)\s*:\s*[A-Z]", head) or facts.language == "java"
+    return bool(OTHER_RESULTS.search(head if declared else head + body) or _SETS_STATUS.search(body))
+
+
+def all_answer_with_200(scope: Scope, facts: Facts) -> bool:
+    """Return whether a function is one of several handlers of Spring none of which has a status: that is a
+    rule between server and client, who reads the body."""
+    if not _handles_exceptions(scope):
+        return False
+    handlers = [each for each in facts.scopes if _handles_exceptions(each)]
+    return len(handlers) > 1 and not any(_states_status(each, facts) for each in handlers)
 
 
 _OK = re.compile(r"(?:Response|HttpResponse|RestResponse)\s*\.ok\(")
@@ -145,4 +163,15 @@ def _recovered(facts: Facts) -> Iterator[tuple[Span, str]]:
         text = facts.text(scope.body)
         if re.search(rf"\b{re.escape(responder)}\b", text) or re.search(r"\bpanic\(", text):
             continue
+        if _answers_through_other(responder, scope, text, facts):
+            continue
         yield scope.body, "this ends a panic without an answer, so that the client sees the status 200"
+
+
+def _answers_through_other(responder: str, scope: Scope, text: str, facts: Facts) -> bool:
+    """Return whether a function answers through what was made of its parameter: `rw := stream(w)` (Go)."""
+    assert scope.outer is not None
+    return any(
+        re.search(rf"\b{re.escape(name)}\b", text)
+        for name in made_of({responder}, scope.outer.body, facts) - {responder, "err"}
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.facts import Facts, Place
+from faultkit.code.facts import Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.error_handlers import all_answer_with_200
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _NAMES = (
@@ -28,8 +29,9 @@ _ASKS = re.compile(
 def is_own_protocol(answer: Span, facts: Facts) -> bool:
     """Return whether the status 200 may be a rule between server and client, who looks at the body.
 
-    No other failure of the text has a status of failure; or the function asks whether something works; or its
-    answers have a flag for success and failure, and none of them has such a status."""
+    No other failure of the text has a status of failure; or the function asks whether something works, or
+    refuses other requests with the same body; or all handlers of exceptions answer so; or its answers have
+    a flag for success and failure, and none of them has such a status."""
     scope = facts.named_function_of(Place(answer)) or facts.function_of(Place(answer))
     if not _FAILURE_STATUS.is_in(facts.whole_text):
         return True
@@ -37,9 +39,26 @@ def is_own_protocol(answer: Span, facts: Facts) -> bool:
         return False
     if _ASKS.match(scope.short_name) and not re.search(r"\b[tT]rue\b", facts.text(answer)):
         return True
+    if all_answer_with_200(scope, facts) or _refuses_alike(answer, scope, facts):
+        return True
     body = facts.text(scope.body)
     flag = _FLAG.search(facts.text(answer))
     if flag is None or _FAILURE_STATUS.search(body):
         return False
     works = r"(?:[tT]rue|0)\b" if flag[1].lower() != "error" else r"(?:[fF]alse|0)\b"
     return re.search(rf"[\"']?\b{flag[1]}[\"']?\s*[:,=]\s*{works}", body) is not None
+
+
+_MADE_BY = re.compile(r"(?:return\s+)?([\w.]+\(\s*(?:new\s*)?\{?\s*[\"']?\w*)")
+
+
+def _refuses_alike(answer: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function answers the same way outside of its handlers: `return Json({ error: "too
+    large" })`."""
+    found = _MADE_BY.match(facts.text(answer))
+    made = "" if found is None else found[1]
+    return made[-1:].isalnum() and any(
+        step.span != answer and made in step.text and not facts.handlers_around(step)
+        for step in facts.own(facts.steps, scope)
+        if step.kind == "return" and _FAILURE_STATUS.search(step.text) is None
+    )

@@ -13,6 +13,7 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import (
+    is_other_item,
     is_secret_name,
     may_name_secret,
     telling_types,
@@ -55,7 +56,37 @@ _ALL_HEADERS = re.compile(
 def held_secret(name: str, place: Placed, facts: Facts) -> str:
     """Return a secret that a variable or field holds among other parts; empty if none is known."""
     scope = facts.named_function_of(place)
-    return "" if scope is None or _ERROR.fullmatch(name) else _held(name, scope, facts)
+    if scope is None or _ERROR.fullmatch(name) or is_other_item(name, place, facts):
+        return ""
+    return _held(name, scope, facts) or _held_by_parsed(name, scope, place, facts)
+
+
+def _held_by_parsed(name: str, scope: Scope, place: Placed, facts: Facts) -> str:
+    """Return the secret in what is parsed from a text, or of what it is the text.
+
+    A text that code logs before it leaves was refused or could not be parsed: it may hold nothing."""
+    text = facts.text(scope.body)
+    part = next(
+        filter(None, (_shown_part(each, scope, facts) for each in _aliases(name, text, scope, facts))), ""
+    )
+    return "" if part and _is_left(place, facts) else part
+
+
+def _is_left(place: Placed, facts: Facts) -> bool:
+    """Return whether a place is in a branch that leaves its function."""
+    scope = facts.function_of(place)
+    return scope is not None and any(
+        arm.leaves and is_within(place.span, arm.span) and facts.function_of(arm) is scope
+        for arm in facts.within(facts.arms, scope.body)
+    )
+
+
+def _shown_part(name: str, scope: Scope, facts: Facts) -> str:
+    """Return the secret part of a variable by its type, or by what its function reads from it."""
+    types = telling_types(facts)
+    place = Place(Span(scope.body.end - 1, scope.body.end))
+    kind = type_of(name, place, facts) if types else ""
+    return types.get(kind, "") or _part_of(name, facts.text(scope.body), facts)
 
 
 @lru_cache(maxsize=256)
@@ -63,13 +94,8 @@ def _held(name: str, scope: Scope, facts: Facts) -> str:
     made = [each for each in facts.assignments if each.scope is scope and name in each.targets]
     if any(each.value is not None and _HIDDEN.search(each.value.text) for each in made):
         return ""
-    text, types = facts.text(scope.body), telling_types(facts)
-    for alias in (name, *_aliases(name, text, scope, facts)):
-        place = Place(Span(scope.body.end - 1, scope.body.end))
-        kind = type_of(alias, place, facts) if types else ""
-        if part := types.get(kind, "") or _part_of(alias, text, facts):
-            return part
-    if part := _written_out(name, scope, facts):
+    text = facts.text(scope.body)
+    if part := _shown_part(name, scope, facts) or _written_out(name, scope, facts):
         return part
     for each in made:
         if each.call is not None and each.call.name.startswith("net/http/httputil.DumpRequest"):
@@ -194,11 +220,7 @@ def is_secret_answer(place: Placed, facts: Facts) -> bool:
     text = facts.text(Span(max(made, default=scope.body.start), scope.body.end))
     if not any(_reads(text, each.start(), each.end()) for each in _SECRET_PARTS.finditer(text)):
         return False
-    return not any(
-        arm.leaves and is_within(place.span, arm.span)
-        for arm in facts.within(facts.arms, scope.body)
-        if facts.function_of(arm) is facts.function_of(place)
-    )
+    return not _is_left(place, facts)
 
 
 def _reads(text: str, start: int, end: int) -> bool:

@@ -112,7 +112,9 @@ def is_no_secret(name: str, call: Call, facts: Facts) -> bool:
 def _is_flag(name: str, call: Call, facts: Facts) -> bool:
     """Return whether a variable is only ever set to true or false, or is declared as a flag or a number."""
     if not name.isidentifier():
-        return False
+        last = re.escape(name.rpartition(".")[2])
+        declared = rf"\b{last}\??\s*:?\s*bool(?:ean)?\b|\bbool(?:ean)?\??\s+{last}\b"
+        return re.search(declared, facts.whole_text, re.IGNORECASE) is not None
     for scope in facts.functions_around(call):
         kind = next((each.type for each in scope.parameters if each.name == name), None)
         if kind is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.facts import Assignment, Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.personal_data import (
     is_personal_name,
@@ -54,7 +54,7 @@ _HARMLESS_BEFORE = frozenset(
      "action", "path", "template", "permission", "event", "truncated", "msg", "fmt", "err", "scope", "should",
      "can", "must", "will", "was", "did", "return", "returns", "allow", "allows", "allowed", "enable",
      "enabled", "disable", "disabled", "require", "requires", "include", "includes", "supports", "skip",
-     "wants", "expired", "wrong", "incorrect", "bad", "weak", "unknown", "empty")
+     "fallback", "wants", "expired", "wrong", "incorrect", "bad", "weak", "unknown", "empty")
 )  # fmt: skip
 _VERBS = frozenset(
     (
@@ -289,6 +289,15 @@ def telling_classes(facts: Facts) -> dict[str, str]:
     return found
 
 
+def is_other_item(name: str, place: Placed, facts: Facts) -> bool:
+    """Return whether a variable is an item of a loop around a place, and another value outside of it."""
+    loops = [each for each in facts.loops_around(place, across=True) if name in each.targets]
+    return bool(loops) and any(
+        name in each.targets and not is_within(each.span, loops[-1].span)
+        for each in facts.assignments_to(name, place)
+    )
+
+
 def type_of(name: str, place: Placed, facts: Facts) -> str:
     """Return the declared type of a parameter or variable, without its package; empty if it is not known."""
     for scope in reversed([*facts.functions_around(place)]):
@@ -296,6 +305,8 @@ def type_of(name: str, place: Placed, facts: Facts) -> str:
             if each.name == name:
                 kind = each.type.rpartition(".")[2].removeprefix("~")
                 return _extracted(name, scope, facts) or kind if kind in _EXTRACTORS else kind
+    if is_other_item(name, place, facts):
+        return ""
     # What a part of it is set to says nothing of its type.
     made = tuple(each for each in facts.assignments_to(name, place) if name in each.targets)
     types = [each.type or (each.call.name if each.call and each.call.constructs else "") for each in made]
