@@ -63,6 +63,8 @@ CASES = [
     bad("failure-only-logged", _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/a\")\n  ResponseEntity<Void> add(Row row) {\n    try {\n      rows.save(row);\n    } catch (RuntimeException e) {\n      log.warn(\"not saved\", e);\n    }\n    return ResponseEntity.ok().build();\n  }\n}", 7),
     # What a caller in the program gives is no input.
     good("assert-for-validation", _PY, "from flask import Flask\napp = Flask('a')\n@app.get('/a')\ndef show(request, **kwargs):\n    assert 'mode' not in kwargs\n    return 'ok'"),
+    # A dictionary.
+    good("failure-only-logged", _PY, "def f(texts, lang):\n    with suppress(Exception):\n        texts.update(texts_of(lang))\n    return texts"),
     # Memory, a type with a status of its own, a writer that was made of another.
     good(_IGNORED, _GO, "package m\nimport (\"bytes\"; \"compress/gzip\")\nfunc f(b []byte) []byte {\n\tout := new(bytes.Buffer)\n\tgw := gzip.NewWriter(out)\n\tgw.Write(b)\n\tgw.Close()\n\treturn out.Bytes()\n}"),
     good(_ANSWERED, _JAVA, "@Path(\"/a\")\nclass A {\n  @POST\n  @Path(\"/b\")\n  public Response b(String x) {\n    try { save(x); } catch (SaveException e) { return Answers.createErrorResponse(UNPROCESSABLE, e.getMessage()); }\n    if (x == null) { return Response.status(400).build(); }\n    return Response.ok(x).build();\n  }\n}"),

@@ -37,9 +37,18 @@ def hidden(rule: str, language: str, code: str) -> Shown:
 
 
 _SWALLOWED, _LOGGED, _OUTCOME = "swallowed-error", "secret-in-log", "outcome-ignored"
-_ANSWERED, _IGNORED = "error-answered-as-success", "ignored-error"
+_ANSWERED, _IGNORED, _FAILED = "error-answered-as-success", "ignored-error", "failure-only-logged"
 
 CASES = [
+    # What fails after another write, and what says itself that it failed.
+    hidden(_FAILED, _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/apps\")\n  App create(@RequestBody App app) {\n    App made = repository.save(app);\n    try { keys.create(made.getId(), key(made)); } catch (Exception e) { log.warn(\"no key\", e); }\n    return made;\n  }\n}"),
+    shown(_FAILED, _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/apps\")\n  App create(@RequestBody App app) {\n    try { repository.save(app); } catch (Exception e) { log.warn(\"not saved\", e); }\n    return app;\n  }\n}"),
+    hidden(_FAILED, _RUST, "async fn add(db: &Db, key: &str, user: &User) -> Result<()> {\n    db.add_user(user).await?;\n    let _ = put_into_store(key, user).await;\n    Ok(())\n}"),
+    shown(_FAILED, _RUST, "async fn add(db: &Db, key: &str) -> Result<()> {\n    let user = db.get_user(key).await?;\n    let _ = put_into_store(key, user).await;\n    Ok(())\n}"),
+    hidden(_FAILED, _RUST, "/// Ignores errors: the next run does it again.\nasync fn mark(key: &str, user: &User) {\n    let _ = put_into_store(key, user).await;\n}"),
+    # Steps of their own, and a mark that the work is done.
+    hidden(_FAILED, _PY, "def f(self, task, room):\n    try:\n        self.rooms.update_member(room, task)\n    except Exception:\n        logger.warning('no update')\n    self.tasks.update_result(task.id, last=room)"),
+    shown(_FAILED, _PY, "def f(self, task, room):\n    try:\n        self.rooms.insert_member(room, task)\n    except Exception:\n        logger.warning('no update')\n    self.tasks.mark_done(task.id, last=room)"),
     # An error of Go that can hardly be, is found by the next check, or comes after another one.
     hidden(_IGNORED, _GO, "package m\nimport \"net/http\"\nfunc f() *http.Request {\n\treq, _ := http.NewRequest(\"GET\", base+\"/a\", nil)\n\treturn req\n}"),
     hidden(_IGNORED, _GO, "package m\nimport \"io\"\nfunc f(r io.Reader) (a A, err error) {\n\tb, _ := io.ReadAll(r)\n\terr = json.Unmarshal(b, &a)\n\treturn a, err\n}"),

@@ -15,7 +15,6 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answered_failures import (
-    WRITES,
     answered_failures,
     is_beside,
     is_commit,
@@ -27,17 +26,16 @@ from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.dropped_failures import (
     dropped_failures,
     is_failure_of_work,
-    is_passed_on,
-    only_logs_or_counts,
 )
-from faultkit.code.rules.vocabulary.failures import has_comment, is_for_one_code, only_reports
-from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.failures import is_for_one_code, only_reports
+from faultkit.code.rules.vocabulary.thrown_away import MEANT, REPORTS, TIDIES, is_second, thrown_away
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "rust":
-        yield from _dropped(facts)
+        for span, what, is_little in thrown_away(facts):
+            yield Hit(span, what, POSSIBLE if is_little else LIKELY)
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
     if facts.language == "python":
@@ -45,14 +43,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _left_out(facts)
     answered = set[Span]()
-    tries = [each for each in facts.tries if _MEANT.search(facts.comment_at(each))]
+    tries = [each for each in facts.tries if MEANT.search(facts.comment_at(each))]
     meant = {handler.span for each in tries for handler in each.handlers}
     for one in answered_failures(facts):
         answered.add(one.let_go)
         if one.let_go in meant:
             continue
         what = f"when {one.work.written}() fails, the request is still answered with success"
-        yield Hit(one.span, what, LIKELY)
+        yield Hit(one.span, what, POSSIBLE if is_second(one.work, one.let_go, facts) else LIKELY)
     for each in facts.tries:
         scope = facts.function_of(each)
         if scope is None or any(handler.span in answered for handler in each.handlers):
@@ -70,7 +68,11 @@ _SENDS = re.compile(
     r"|archive|copy|migrate|index)(?![a-z])"
 )
 """Work that is marked as done afterwards, besides writes."""
-_REPORTS = re.compile(r"logg|metric|telemetry|analytic", re.IGNORECASE)
+_MARKS = re.compile(
+    r"^_?(?i:mark|complete|finish|confirm|set_?status|update_?status|set_?state|commit|advance|checkpoint)(?![a-z])"
+    r"(?!\w*(?i:fail|error))"
+)
+"""Calls that say themselves that something is done; other writes may be steps of their own."""
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _NO_SUBJECT = frozenset(
     ("self", "this", "ctx", "context", "cancellationToken", "ct", "token", "true", "false", "await", "new",
@@ -91,14 +93,14 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
             (
                 call
                 for call in guarded
-                if _SENDS.match(call.method) and call.arguments and not _REPORTS.search(call.receiver_written)
+                if _SENDS.match(call.method) and call.arguments and not REPORTS.search(call.receiver_written)
             ),
             None,
         )
         done = None if sent is None or handler.exits else _done_after(sent, each, handler, scope, facts)
         if sent is not None and done is not None and not _leaves_round(handler, facts):
             what = f"when {sent.written}() fails, {done.written}() follows as if it had worked"
-            yield Hit(handler.span, what, LIKELY)
+            yield Hit(handler.span, what, LIKELY if _MARKS.match(done.method) else POSSIBLE)
         return
     if facts.language == "go" and handler.exits:
         if _returns_nil(handler, scope, facts):
@@ -110,7 +112,7 @@ def _gone_on(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     done = _done_after(write, each, handler, scope, facts)
     if done is not None:
         what = f"when {write.written}() fails, {done.written}() follows as if it had worked"
-        yield Hit(handler.span, what, LIKELY)
+        yield Hit(handler.span, what, LIKELY if _MARKS.match(done.method) else POSSIBLE)
     elif _says_true(scope, facts) or _is_returned(write, handler, scope, facts):
         what = f"when {write.written}() fails, the caller is told that it worked"
         yield Hit(handler.span, what, LIKELY)
@@ -313,90 +315,6 @@ def _promises(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-def _dropped(facts: Facts) -> Iterator[Hit]:
-    """Yield `let _ = save(…).await` and `save(…).await.ok();` (Rust)."""
-    own_writes = {
-        scope.short_name
-        for each in remote_calls(facts)
-        if not each.is_read and each.kind != "cache" and each.through is None
-        for scope in [facts.named_function_of(each.call)]
-        if scope is not None
-    }
-    for call in facts.calls:
-        dropped = call
-        if call.is_discarded and call.origin is not None and _ends_in_nothing(call, facts):
-            dropped = _source_of(call)
-        elif not (call.assigned == ("_",) and (call.is_awaited or call.method in _PASSES)):
-            continue
-        else:
-            dropped = _source_of(call) if call.method in _PASSES else call
-        if not dropped.is_awaited or is_beside(dropped) or is_passed_on(call, facts):
-            continue
-        remote = any(
-            not each.is_read and each.kind != "cache" and each.call is dropped for each in remote_calls(facts)
-        )
-        named = dropped.method in own_writes and dropped.receiver in ("", "self", "Self")
-        verb = WRITES.match(dropped.method) is not None and (
-            bool(dropped.arguments) or dropped.method == "commit"
-        )
-        text = facts.text(call.span)
-        if facts.route_of(call) is None and ("inspect_err" in text or _LOGGED.search(text)):
-            continue  # It is logged, and nothing is answered.
-        if _MEANT.search(facts.comment_at(call)) or _leaves_after(dropped, facts):
-            continue
-        if has_comment(text) or _IF_ANY.search(facts.text_with_values(dropped)):
-            continue
-        if (remote or named or verb) and not _is_ending(call, facts):
-            sure = POSSIBLE if _is_done_again(call, facts) else LIKELY
-            yield Hit(call.span, f"the error of {dropped.written}() is thrown away", sure)
-    yield from _only_if_done(facts)
-
-
-_LOGGED = re.compile(
-    r"\b(?:map_err|or_else|unwrap_or_else)\(\s*(?:move\s*)?\|[^|]*\|[^;]*?\b(?:warn|error|info|debug|trace)!"
-)
-_PAUSES = re.compile(r"\.tick\(\)\s*\.await|\bsleep\(|interval")
-
-
-def _is_done_again(call: Call, facts: Facts) -> bool:
-    """Return whether the next round of a loop that waits, or of a reporter, does the same again (Rust)."""
-    loops = facts.loops_around(call)
-    if any(_REPORTS.search(scope.owner) for scope in facts.functions_around(call)):
-        return True
-    return any(loop.kind in ("while", "endless") and _PAUSES.search(facts.text(loop.body)) for loop in loops)
-
-
-_IF_ANY = re.compile(r"\b(?:DROP|CREATE)\s+\w+(?:\s+\w+)?\s+IF\s", re.IGNORECASE)
-"""Statements that are run in case there is something to do."""
-_MEANT = re.compile(r"ignor|best[ -]effort|in case|if any|may fail|not fatal", re.IGNORECASE)
-
-
-def _leaves_after(call: Call, facts: Facts) -> bool:
-    """Return whether a thing is removed in a branch that then refuses it."""
-    if not _TIDIES.match(call.method):
-        return False
-    around = [arm for arm in facts.arms if is_within(call.span, arm.span)]
-    rest = facts.text(Span(call.span.end, around[-1].span.end)) if around else ""
-    return re.search(r";\s*(?:return\s+(?:None|Err)\b|err\w*!|bail!)", rest) is not None
-
-
-_IF_OK = re.compile(r"let\s+Ok\(")
-
-
-def _only_if_done(facts: Facts) -> Iterator[Hit]:
-    """Yield `if let Ok(id) = save(…).await { … }` without an else, in a function that answers (Rust)."""
-    for step in facts.steps_of("branch"):
-        route = facts.route_of(step) if _IF_OK.match(step.text) else None
-        arms = [arm for arm in facts.within(facts.arms, step.span) if arm.fork == step.span]
-        if route is None or len(arms) != 1 or arms[0].leaves:
-            continue
-        head = Span(step.span.start, arms[0].span.start)
-        write = next((call for call in facts.within(facts.calls, head) if is_write(call, facts)), None)
-        if write is not None and write.is_awaited and not facts.comment_at(step):
-            what = f"when {write.written}() fails, the request is still answered with success"
-            yield Hit(step.span, what, LIKELY)
-
-
 def _said_only(facts: Facts) -> Iterator[Hit]:
     """Yield `done = await apply(event).then(() => true, (err) => { log.error(err); return false; })` in a
     webhook whose status does not depend on it."""
@@ -418,25 +336,6 @@ def _said_only(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_PASSES = frozenset(("inspect_err", "map_err", "context", "with_context", "or_else", "inspect", "map"))
-
-
-def _ends_in_nothing(call: Call, facts: Facts) -> bool:
-    """Return whether a result ends here: `….ok();`, `….unwrap_or_else(|e| error!("…"));` (Rust)."""
-    if call.method in ("ok", "unwrap_or_default") and not call.arguments:
-        return True
-    given = call.argument(place=0) if call.method in ("unwrap_or_else", "unwrap_or") else None
-    return given is not None and only_logs_or_counts(given.value.span, facts)
-
-
-def _source_of(call: Call) -> Call:
-    """Return what made a result, before it was logged or given a context."""
-    source = call if call.origin is None else call.origin
-    while source.method in _PASSES and source.origin is not None and not source.is_awaited:
-        source = source.origin
-    return source
-
-
 _ALL_ERRORS = re.compile(r"\b(?:Base)?Exception\b|\w*(?:Database|Operational|SQLAlchemy|DB)Error\b")
 
 
@@ -454,33 +353,11 @@ def _suppressed(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-_TIDIES = re.compile(
-    r"delete|remove|cancel|clean|release|close|stop|clear|rollback|abort|unlink", re.IGNORECASE
-)
-
-
 def _is_tidying(call: Call, facts: Facts) -> bool:
     """Return whether a call takes something away at an end, which a later run may do as well."""
     scope = facts.named_function_of(call)
-    return _TIDIES.match(call.method) is not None or (
-        scope is not None and _TIDIES.search(scope.short_name) is not None
-    )
-
-
-_ENDINGS = re.compile(
-    r"drop|close|shutdown|clean_?up|rollback|abort|purge|prune|expire|(?:delete|remove|clear)_(?:old|expired)"
-)
-
-
-def _is_ending(call: Call, facts: Facts) -> bool:
-    """Return whether it is in the handling of another error, or in clean-up."""
-    scope = facts.named_function_of(call)
-    if scope is not None and _ENDINGS.match(scope.short_name):
-        return True
-    return any(
-        is_within(call.span, step.span) and re.search(r"\bErr\b|is_err\(", step.text)
-        for step in facts.steps
-        if step.kind == "branch"
+    return TIDIES.match(call.method) is not None or (
+        scope is not None and TIDIES.search(scope.short_name) is not None
     )
 
 

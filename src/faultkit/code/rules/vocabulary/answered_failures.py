@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
+from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Value
 from faultkit.code.facts.facts import Placed
@@ -47,13 +47,13 @@ _TAKES_IN = NamePattern(
 """Work on what a webhook is sent, besides writes."""
 _BESIDE = NamePattern(
     r"cache|metric|audit|\blog|logger|analytic|notif|mail|event|telemetry|track|stats|hook|slack|index|search|redis"
-    r"|history|session|prefetch|warm|lock|last_?(?:seen|pull|used|login|access|active|visit)|touch|usage|counter"
+    r"|history|session|prefetch|warm|lock|seen$|last_?(?:pull|used|login|access|active|visit)|touch|usage|counter"
     r"|(?:register|record|count|add)_?\w*(?:view|click|hit|impression)s?$",
     re.IGNORECASE,
 )
 """Receivers of work that the answer does not depend on."""
 _BESIDE_BY_NAME = NamePattern(
-    r"cache|metric|audit|log(?!in)|analytic|notif|mail|telemetry|track|stats|slack|publish|emit",
+    r"cache|metric|audit|log(?!in)|analytic|notif|mail|telemetry|track|stats|slack|publish|emit|seen",
     re.IGNORECASE,
 )
 """Names of functions that do such work."""
@@ -63,8 +63,6 @@ _ANSWERS = re.compile(
     r"\b(?:IResult|I?ActionResult|ResponseEntity|HttpResponseData|APIGatewayProxy\w*|IntoResponse|Responder"
     r"|NextResponse|JSONResponse|JsonResponse|PlainTextResponse|Results<|Response<\w+>,\s*(?:tonic::)?Status>)"
 )
-
-
 _ANSWERS_ANYWHERE = TextPattern(
     _ANSWERS.pattern.encode()
     + rb"|statusCode|Servicer\b|ServerCallContext|ImplBase|use server|grpc|pb\.\w+Request"
@@ -97,6 +95,8 @@ def is_write(call: Call, facts: Facts) -> bool:
     # A function of this text may read first and write then.
     if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
         return not found.is_read and not _ENDS_TRANSACTION.search(facts.text(call.span))
+    if facts.language == "python" and call.method == "update" and call.positional:
+        return False  # That of a dictionary; those of queries take names.
     named = WRITES.match(call.method) is not None and bool(call.arguments)
     return named and not is_of_local(call, facts)
 
@@ -354,7 +354,7 @@ def _work_in(body: Span, scope: Scope, facts: Facts) -> Call | None:
             continue  # It writes the answer itself.
         if is_write(call, facts):
             return call
-        if is_published(call, facts) and (taken_in or not _has_write_before(body, scope, facts)):
+        if is_published(call, facts) and (taken_in or not has_write_before(body, scope, facts)):
             return call
         if taken_in and takes_in(call):
             return call
@@ -367,10 +367,13 @@ def takes_in(call: Call) -> bool:
     return named is not None and bool(call.arguments) and _BESIDE_OF_WEBHOOK.search(call.written) is None
 
 
-def _has_write_before(body: Span, scope: Scope, facts: Facts) -> bool:
-    """Return whether the request was stored before: a message about it is then no part of the answer."""
+def has_write_before(body: Span, scope: Scope, facts: Facts) -> bool:
+    """Return whether the request was stored before: what follows it is then no part of the answer."""
     before = Span(scope.body.start, max(scope.body.start, body.start))
-    return any(is_write(call, facts) for call in facts.within(facts.calls, before))
+    return any(
+        is_write(call, facts) and not facts.are_exclusive(call, Place(body))
+        for call in facts.within(facts.calls, before)
+    )
 
 
 def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
@@ -446,8 +449,6 @@ def answers_in(block: Span, scope: Scope, facts: Facts) -> list[Span]:
 
 
 _RESPONDS = NamePattern(r"^call\.respond\w*$")
-
-
 _BARE = re.compile(r"return(@\w+)?\s*;?")
 """A return without a value; of Kotlin also `return@post`."""
 
