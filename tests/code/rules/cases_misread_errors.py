@@ -63,6 +63,8 @@ CASES = [
     bad("failure-only-logged", _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/a\")\n  ResponseEntity<Void> add(Row row) {\n    try {\n      rows.save(row);\n    } catch (RuntimeException e) {\n      log.warn(\"not saved\", e);\n    }\n    return ResponseEntity.ok().build();\n  }\n}", 7),
     # What a caller in the program gives is no input.
     good("assert-for-validation", _PY, "from flask import Flask\napp = Flask('a')\n@app.get('/a')\ndef show(request, **kwargs):\n    assert 'mode' not in kwargs\n    return 'ok'"),
+    # An answer that sends a client elsewhere.
+    good(_ANSWERED, _JS, "app.use((err, req, res, next) => {\n  if (err.status === 302) { return res.set('X-Redirect', err.path).status(200).json(err.path); }\n  res.status(500).json({ error: err.message });\n});"),
     # A dictionary.
     good("failure-only-logged", _PY, "def f(texts, lang):\n    with suppress(Exception):\n        texts.update(texts_of(lang))\n    return texts"),
     # Memory, a type with a status of its own, a writer that was made of another.

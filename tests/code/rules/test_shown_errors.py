@@ -65,7 +65,18 @@ CASES = [
     # A dropped error: a write, a message or given code is lost.
     shown(_SWALLOWED, _PY, "def f(rows):\n    try:\n        publish_rows(rows)\n    except Exception:\n        pass"),
     shown(_SWALLOWED, _PY, "async def f(self, n):\n    try:\n        await self._run('count', n)\n    except Exception:\n        pass"),
-    shown(_SWALLOWED, _CS, "class A { void F(H handler, E e) { try { handler(this, e); } catch { } } }"),
+    # Errors of given code are those of its owner, and a wait for tasks is no work of its own.
+    hidden(_SWALLOWED, _CS, "class A { void F(H handler, E e) { try { handler(this, e); } catch { } } }"),
+    hidden(_SWALLOWED, _CS, "class A { async Task F(T[] all, C token) { try { await Task.WhenAll(all).WithCancellation(token); } catch (Exception) { } } }"),
+    shown(_SWALLOWED, _CS, "class A { async Task F(R row, C token) { try { await store.SaveAsync(row).ConfigureAwait(false); } catch (Exception) { } } }"),
+    # A module of the project may handle errors before it calls back.
+    hidden(_SWALLOWED, _TS, "import http from './lib/http';\nfunction f() { http.get('stats', function (err, data) { show(data); }); }"),
+    shown(_SWALLOWED, _TS, "import http from 'request';\nfunction f() { http.get('stats', function (err, data) { show(data); }); }"),
+    # A function that reports its own errors, and a cache.
+    hidden(_SWALLOWED, _TS, "async function saveData(x) { try { await upload(x); } catch (e) { notify(e); throw e; } }\nfunction f(x) { return saveData(x).catch(() => {}); }"),
+    hidden(_SWALLOWED, _PY, "def save_to_cache(self):\n    try:\n        self.redis_store.publish('a', self)\n    except Exception:\n        pass"),
+    # A file without a log can only print.
+    hidden(_SWALLOWED, _JAVA, "class A { void f(R row) { try { store.write(row); } catch (IOException e) { e.printStackTrace(); } } }"),
     shown(_SWALLOWED, _JS, "function f(row) { return upload(row).catch(() => {}); }"),
     # Clean-up by another name, an optional call, a default that stays, a collection.
     hidden(_SWALLOWED, _PY, "def f(pool):\n    try:\n        pool.force_close_all()\n    except Exception:\n        pass"),
@@ -83,7 +94,7 @@ CASES = [
     # An awaited function of this file that writes nothing.
     hidden(_SWALLOWED, _JS, "async function walk(p) { names.push(p); }\nasync function f(p) { try { await walk(p); } catch (e) { } }"),
     # An error that is only printed: of a write, and of a guess.
-    shown(_SWALLOWED, _JAVA, "class A { void save(W w, R r) { try { w.write(r.text()); } catch (IOException e) { e.printStackTrace(); } } }"),
+    shown(_SWALLOWED, _JAVA, "class A { void save(W w, R r) { log.debug(\"save\"); try { w.write(r.text()); } catch (IOException e) { e.printStackTrace(); } } }"),
     hidden(_SWALLOWED, _JAVA, "class A { void guessFormat(W w, R r) { try { w.write(r.text()); } catch (IOException e) { e.printStackTrace(); } } }"),
     hidden(_SWALLOWED, _JAVA, "class A { void fill(W w, R r) { try { w.write(r.text()); } catch (NoSuchFieldException e) { e.printStackTrace(); } } }"),
     # A token that was refused, or whose record is gone, and one that counts.

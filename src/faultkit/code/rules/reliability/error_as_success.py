@@ -118,11 +118,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         is_error = _is_any if block.failed is not None else _is_error
         for span in _answers(block.span, route, is_error, facts):
+            if _REDIRECT.search(facts.text(span)):
+                continue
             if not any(is_within(span, each) or is_within(each, span) for each in seen):
                 seen.add(span)
                 yield Hit(span, _ANSWERED, _confidence(span, facts))
 
 
+_REDIRECT = re.compile(r"redirect", re.IGNORECASE)
+"""An answer that sends the client to another address."""
 _ANSWERED = "this answers an error with a status of success"
 
 

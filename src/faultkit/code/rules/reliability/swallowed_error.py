@@ -1,6 +1,6 @@
 """Finds handlers that drop an error.
 
-It is shown if the file has evidence that something is lost: a write, a message or a call of given code stays
+It is shown if the file has evidence that something is lost: a write or a message stays
 undone (`undone_work.py`). What is read and has a default, reports and clean-up are counted only.
 """
 
@@ -210,6 +210,7 @@ def _is_no_loss(call: Call) -> bool:
     """Return whether a failure of the call is none: it ends, asks, logs or waits."""
     return (
         call.method in _ENDS
+        or call.method.endswith(("AndClose", "Quietly", "_and_close"))
         or call.method.startswith(("unregister", "unlink", "remove", "Delete", "Remove", "Unregister"))
         or call.method in _PROBES
         or is_logging(call)
@@ -269,6 +270,8 @@ def _is_little_loss(each: Try, handler: Handler, facts: Facts) -> bool:
     """Return whether a printed error cannot be, or leaves undone a guess, an error page or a removal."""
     if all(map(_OF_REFLECTION.search, handler.types)) or facts.functions_named("main"):
         return True
+    if not any(is_logging(call) and call.method != "printStackTrace" for call in facts.calls):
+        return True  # A file without a log has no better place for it.
     if any(_GUESSES.search(scope.short_name) for scope in facts.functions_around(handler)):
         return True
     calls = list(facts.within(facts.calls, each.body))
@@ -351,7 +354,14 @@ def _callbacks(facts: Facts) -> Iterator[Hit]:
             continue
         if len(text.strip("{} \n")) > 3 and re.search(rf"\b{name}\b", text) is None:
             what = f"the error of {call.written}() is given to its callback, which does not look at it"
-            yield Hit(Span(call.span.start, given.body.start), what, LIKELY)
+            sure = POSSIBLE if _is_of_project(call, facts) else LIKELY
+            yield Hit(Span(call.span.start, given.body.start), what, sure)
+
+
+def _is_of_project(call: Call, facts: Facts) -> bool:
+    """Return whether a call is one of another file of the project, which may handle errors itself."""
+    module = facts.imports.names.get(call.receiver_written.partition(".")[0] or call.method, "")
+    return module.startswith((".", "/", "@/", "~/", "src/"))
 
 
 def _flows(facts: Facts) -> Iterator[Hit]:
@@ -398,7 +408,7 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
         ignored = call.assigned == ("_",) or (call.method == "ok" and call.is_discarded)
         if not ignored or is_clean_up(call, facts) or facts.comment_at(call):
             continue
-        if is_passed_on(call, facts):
+        if is_passed_on(call, facts) or _is_documented(call, facts):
             continue
         if any(
             scope.short_name == "drop" or _CLEANS_UP.match(scope.short_name)
@@ -407,6 +417,12 @@ def _dropped_results(facts: Facts) -> Iterator[Hit]:
             continue
         what = next(each for each in calls if each in sent or _RUST_WRITES.match(each.name))
         yield Hit(call.span, f"the error of {what.written}() is dropped", LIKELY, "medium")
+
+
+def _is_documented(call: Call, facts: Facts) -> bool:
+    """Return whether the comment above a function says that its errors do not matter."""
+    scope = facts.named_function_of(call)
+    return scope is not None and says_best_effort(scope, facts)
 
 
 def _promises(facts: Facts) -> Iterator[Hit]:
@@ -426,10 +442,21 @@ def _promises(facts: Facts) -> Iterator[Hit]:
             continue
         what = f"{call.written}() drops every error"
         is_lost = not fallback and is_undone(source, facts) and not says_best_effort(call, facts)
+        is_lost = is_lost and not _reports_itself(source, facts)
         if not is_lost:
             yield Hit(given.value.span, what, POSSIBLE, "medium")
         else:
             yield Hit(given.value.span, what, LIKELY)
+
+
+def _reports_itself(source: Call, facts: Facts) -> bool:
+    """Return whether a function of this file has a handler of its own that does something with the error."""
+    own = facts.functions_named(source.method)
+    return len(own) == 1 and any(
+        any(facts.within(facts.calls, handler.body))
+        for each in facts.within(facts.tries, own[0].body)
+        for handler in each.handlers
+    )
 
 
 def _may_be_dropped(source: Call, call: Call, facts: Facts) -> bool:

@@ -49,7 +49,8 @@ def is_own_protocol(answer: Span, facts: Facts) -> bool:
     return re.search(rf"[\"']?\b{flag[1]}[\"']?\s*[:,=]\s*{works}", body) is not None
 
 
-_MADE_BY = re.compile(r"(?:return\s+)?([\w.]+\(\s*(?:new\s*)?\{?\s*[\"']?\w*)")
+_MADE_BY = re.compile(r"(?:return\s+)?([\w.]+\(\s*(?:new\s*)?\{?\s*[\"']?(?i:err\w*)\b[\"']?\s*[:=])")
+"""A body that begins with the error: `Json(new { error =`."""
 
 
 def _refuses_alike(answer: Span, scope: Scope, facts: Facts) -> bool:
@@ -57,7 +58,7 @@ def _refuses_alike(answer: Span, scope: Scope, facts: Facts) -> bool:
     large" })`."""
     found = _MADE_BY.match(facts.text(answer))
     made = "" if found is None else found[1]
-    return made[-1:].isalnum() and any(
+    return bool(made) and any(
         step.span != answer and made in step.text and not facts.handlers_around(step)
         for step in facts.own(facts.steps, scope)
         if step.kind == "return" and _FAILURE_STATUS.search(step.text) is None

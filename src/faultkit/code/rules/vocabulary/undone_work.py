@@ -41,7 +41,7 @@ _OPTIONAL = re.compile(
     r"|check(?!out)|verify|get|find|read|load|fetch|list|wait|lookup|count|collect|close|force_?close|dispose|stop"
     r"|clean|clear|evict|unobserve|reset|sleep|delay|focus|blur|scroll|play|pause|vibrate|resize|delete|remove"
     r"|unlink|leave|abort|cancel|release|unlock|log_?out|add_?reaction|connect|disconnect|shut|terminate|kill"
-    r"|join|drain|send_?beacon|post_?message|notify_?(?:all|data|changed|property)"
+    r"|join|drain|(?:when|wait)_?(?:all|any)|all_?settled|send_?beacon|post_?message|notify_?(?:all|data|changed|property)"
     r"|set_?(?:title|icon|cursor|priority|affinity|name))|^_*(?-i:is|has|can)_?(?-i:[A-Z_])",
     re.IGNORECASE,
 )
@@ -52,14 +52,17 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Receivers of which nothing else depends: counters of use, and pages of a browser that is driven."""
+_WAITS_FOR = frozenset(("ConfigureAwait", "WithCancellation", "ForAwait", "AsTask"))
+"""Methods that say how to wait for the call before them."""
 _HANDED_OVER = re.compile(r"(?:channel|pipe|stream|writer|controller)$", re.IGNORECASE)
 """Receivers inside the program, whose other end says that it is closed."""
 _REPORTS = re.compile(
-    r"(?i:telemetr|analytic|crash|breadcrumb|diagnostics|reporter|^_*report$|(?:usage|error|progress)_?report"
+    r"(?i:cache|thumbnail|new_?version|telemetr|analytic|crash|breadcrumb|diagnostics|reporter|^_*report$|(?:usage|error|progress)_?report"
     r"|report_?(?:usage|error|exception|event|progress)|respond_?(?:error|exception)|error_?page|debug)"
     r"|(?:^|[_.])(?:log|trace|dump)(?:ger|ging|s)?(?![a-z])|(?:Log|Trace|Dump)(?:ger|ging|s)?(?![a-z])"
 )
-"""Functions and classes that report what happens: an error of theirs must not disturb the program."""
+"""Functions and classes that report what happens, or keep what can be made again: an error of theirs must not
+disturb the program."""
 _BEST_EFFORT = re.compile(
     r"best.?effort|ignor|optional|not? (?:fatal|critical|important|matter)|non.?(?:fatal|critical|blocking)"
     r"|may fail"
@@ -73,10 +76,10 @@ _LINES_ABOVE = 6
 
 
 def leaves_undone(each: Try, facts: Facts) -> bool:
-    """Return whether a failure of a tried block leaves a write, a message or given code undone.
+    """Return whether a failure of a tried block leaves a write or a message undone.
 
-    Evidence is a call in the block that writes to a store, a file or another service, that is awaited for
-    its effect alone, or that calls a function which was given to this one."""
+    Evidence is a call in the block that writes to a store, a file or another service, or that is awaited for
+    its effect alone. Errors of a function that was given are those of its owner."""
     if _is_report(each, facts) or says_best_effort(each, facts):
         return False
     return any(is_undone(call, facts) for call in facts.within(facts.calls, each.body))
@@ -105,9 +108,11 @@ def _is_report(place: Placed, facts: Facts) -> bool:
 
 
 def is_undone(call: Call, facts: Facts) -> bool:
-    """Return whether a call changes something outside, or calls what was given from elsewhere."""
-    if call in _remote_writes(facts) or _is_given(call, facts):
+    """Return whether a call changes something outside of the program."""
+    if call in _remote_writes(facts):
         return True
+    if call.method in _WAITS_FOR and call.origin is not None:
+        return is_undone(call.origin, facts)
     if _OPTIONAL.match(call.method) or call.is_deferred:
         return False
     if _COLLECTION.search(call.receiver_written) or _ASIDE.search(call.receiver_written):
@@ -124,7 +129,7 @@ def is_undone(call: Call, facts: Facts) -> bool:
 
 @lru_cache(maxsize=4)
 def _remote_writes(facts: Facts) -> frozenset[Call]:
-    return frozenset(each.call for each in remote_calls(facts) if not each.is_read)
+    return frozenset(each.call for each in remote_calls(facts) if not each.is_read and each.kind != "cache")
 
 
 def _acts(scope: Scope, facts: Facts) -> bool:
@@ -135,20 +140,3 @@ def _acts(scope: Scope, facts: Facts) -> bool:
         or (call.is_awaited and not facts.functions_named(call.method) and not _OPTIONAL.match(call.method))
         for call in facts.within(facts.calls, scope.body)
     )
-
-
-_GIVEN = re.compile(
-    r"(?:^|_)(?:handler|callback|cb|listener|subscriber|sub|hook|observer|fn|func|action|consumer|processor)$",
-    re.IGNORECASE,
-)
-_CALLS_IT = frozenset(("Invoke", "invoke", "call", "apply", "accept", "run", "DynamicInvoke", "InvokeAsync"))
-
-
-def _is_given(call: Call, facts: Facts) -> bool:
-    """Return whether a call runs a function that was given from elsewhere: `handler(event)`."""
-    name = call.written if "." not in call.written else ""
-    if not name and call.method in _CALLS_IT:
-        name = call.receiver_written.rstrip("?!")
-    if not name or not name.isidentifier() or facts.functions_named(name) or not call.is_discarded:
-        return False
-    return _GIVEN.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)) is not None
