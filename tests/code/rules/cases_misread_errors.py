@@ -65,6 +65,14 @@ CASES = [
     good("assert-for-validation", _PY, "from flask import Flask\napp = Flask('a')\n@app.get('/a')\ndef show(request, **kwargs):\n    assert 'mode' not in kwargs\n    return 'ok'"),
     # An answer that sends a client elsewhere.
     good(_ANSWERED, _JS, "app.use((err, req, res, next) => {\n  if (err.status === 302) { return res.set('X-Redirect', err.path).status(200).json(err.path); }\n  res.status(500).json({ error: err.message });\n});"),
+    # A signal, a lock of another kind, a writer of records.
+    good(_OUTCOME, _JAVA, "class A {\n  private final BlockingQueue<Object> bell = new ArrayBlockingQueue<>(1);\n  private final Object ring = new Object();\n  void wake() { bell.offer(ring); }\n}"),
+    bad(_OUTCOME, _JAVA, "class A {\n  private final BlockingQueue<Object> jobs = new ArrayBlockingQueue<>(9);\n  void add(Object job) { jobs.offer(job); }\n}", 3),
+    good(_OUTCOME, _JAVA, "class A { void f(Row row) { lockService.tryLock(row); } }"),
+    bad(_OUTCOME, _JAVA, "class A { void f(Row row) { lock.tryLock(); write(row); } }", 1),
+    good(_OUTCOME, _RUST, "use std::io::Cursor;\nfn f(all: Vec<Batch>) -> Result<Vec<u8>> {\n    let mut writer = StreamWriter::try_new(Vec::new())?;\n    for batch in all {\n        writer.write(&batch)?;\n    }\n    writer.finish()?;\n    Ok(writer.into_inner()?)\n}"),
+    # A function that says only whether it worked.
+    good(_EMPTY, _JAVA, "import java.net.http.HttpClient;\nclass A {\n  private boolean probe(HttpClient client, HttpRequest request) {\n    try { client.send(request, BodyHandlers.ofString()); return true; }\n    catch (Exception e) { return false; }\n  }\n}"),
     # A dictionary.
     good("failure-only-logged", _PY, "def f(texts, lang):\n    with suppress(Exception):\n        texts.update(texts_of(lang))\n    return texts"),
     # Memory, a type with a status of its own, a writer that was made of another.

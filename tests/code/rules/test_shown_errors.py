@@ -38,8 +38,17 @@ def hidden(rule: str, language: str, code: str) -> Shown:
 
 _SWALLOWED, _LOGGED, _OUTCOME = "swallowed-error", "secret-in-log", "outcome-ignored"
 _ANSWERED, _IGNORED, _FAILED = "error-answered-as-success", "ignored-error", "failure-only-logged"
+_NOT_FOUND, _EMPTY = "failure-answered-as-not-found", "failure-looks-empty"
 
 CASES = [
+    # What looks for a thing, and what draws a page.
+    shown(_NOT_FOUND, _GO, "package m\nimport \"net/http\"\nfunc f(w http.ResponseWriter, r *http.Request) {\n\ta, err := store.FindAlbum(id(r))\n\tif err != nil {\n\t\thttp.Error(w, \"no album\", http.StatusNotFound)\n\t\treturn\n\t}\n\tsend(w, a)\n}"),
+    hidden(_NOT_FOUND, _GO, "package m\nimport \"net/http\"\nfunc f(w http.ResponseWriter, r *http.Request) {\n\tif err := pages.Album(w, r); err != nil {\n\t\thttp.Error(w, \"no page\", http.StatusNotFound)\n\t}\n}"),
+    # A wait behind which only an interrupt is handled.
+    hidden(_OUTCOME, _JAVA, "class A { static void f(CountDownLatch latch, long time, TimeUnit unit) { try { latch.await(time, unit); } catch (InterruptedException e) { Thread.currentThread().interrupt(); } } }"),
+    # A page of one user.
+    shown(_EMPTY, _TS, "export async function load(id: string) {\n  try {\n    const res = await fetch(`/api/a/${id}`);\n    return await res.json();\n  } catch {\n    return null;\n  }\n}"),
+    hidden(_EMPTY, _TS, "const key = localStorage.getItem('key');\nexport async function load(id: string) {\n  try {\n    const res = await fetch(`/api/a/${id}`);\n    return await res.json();\n  } catch {\n    return null;\n  }\n}"),
     # What fails after another write, and what says itself that it failed.
     hidden(_FAILED, _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/apps\")\n  App create(@RequestBody App app) {\n    App made = repository.save(app);\n    try { keys.create(made.getId(), key(made)); } catch (Exception e) { log.warn(\"no key\", e); }\n    return made;\n  }\n}"),
     shown(_FAILED, _JAVA, "@RestController\nclass A {\n  @PostMapping(\"/apps\")\n  App create(@RequestBody App app) {\n    try { repository.save(app); } catch (Exception e) { log.warn(\"not saved\", e); }\n    return app;\n  }\n}"),

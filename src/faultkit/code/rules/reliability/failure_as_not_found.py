@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Handler, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.failures import is_handler
 
@@ -31,6 +31,11 @@ _LOCAL = re.compile(
 """Calls whose failure means that there is no such thing."""
 
 
+_LOOKS_UP = re.compile(
+    r"^_*(?i:get|find|load|fetch|read|query|select|list|search|lookup|retrieve|resolve|describe|delete|remove|update"
+    r"|generate|stream|download|show|view)(?![a-z])|By[A-Z]|_by_|(?:Async|Files?|Summary|ById|Details?|Info)$"
+)
+"""Calls that look for a thing; others, such as one that draws a page, do not say whether there is one."""
 _FILES = re.compile(r"(?:^|\.)(?:fs|assets|static\w*)$")
 
 
@@ -55,8 +60,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 if call.arguments and not (_LOCAL.match(call.method) or _FILES.search(call.receiver_written))
             ]
             if waits and not _TOLD_APART.search(facts.text(scope.body)):
-                what = f"every failure of {waits[0].written}() is answered as if there were no such thing"
-                yield Hit(handler.span, what, LIKELY)
+                found = next((call for call in waits if _LOOKS_UP.search(call.method)), None)
+                failed = waits[0] if found is None else found
+                what = f"every failure of {failed.written}() is answered as if there were no such thing"
+                yield Hit(handler.span, what, POSSIBLE if found is None else LIKELY)
     if facts.language == "rust":
         yield from _mapped(facts)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
@@ -25,6 +26,7 @@ from faultkit.code.rules.vocabulary.empty_answers import empty_answers
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _EMPTY = re.compile(
     r"(return\s+|=>\s*|->\s*)?\(?("
@@ -49,6 +51,10 @@ _RUST_DEFAULTS = frozenset(("unwrap_or_default", "unwrap_or", "unwrap_or_else", 
 _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
 
+_OF_BROWSER = TextPattern(r"\b(?:localStorage|sessionStorage|document|window|globalThis\.location)\.\w")
+"""A page shows one user for a moment that there is nothing."""
+
+
 def _check(facts: Facts) -> Iterator[Hit]:
     found = (*_answers(facts), *_of_requests(facts), *_of_statuses(facts), *_of_runners(facts))
     # What the program then does, or keeps in a cache, says more about the same answer.
@@ -58,10 +64,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in ("java", "kotlin"):
         yield from _futures(facts)
     seen = set[Span]()
+    in_browser = facts.language in JAVASCRIPT and _OF_BROWSER.is_in(facts.whole_text)
     for place, hit in found:
         if hit.span not in seen and not any(is_within(each.span, place) for each in worse):
             seen.add(hit.span)
-            yield hit
+            yield replace(hit, confidence=POSSIBLE) if in_browser else hit
 
 
 def _of_requests(facts: Facts) -> Iterator[tuple[Span, Hit]]:
@@ -139,10 +146,11 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
     if scope is None or handler.raises or not catches_failures(handler, facts):
         return
     given = _given(handler, facts)
-    if given is None or _is_welcome_only(scope) or _is_answer(given, each, scope, facts):
+    if given is None or _is_welcome_only(scope) or _is_answer(given, scope, facts):
         return
     what = f"when the call fails, {given} is given as if that were the answer"
-    logged = handler.uses_error or any(map(is_logging, facts.within(facts.calls, handler.body)))
+    calls = [*facts.within(facts.calls, handler.body)]
+    logged = handler.uses_error or any(is_logging(call) or _LOGS.search(call.method) for call in calls)
     if not (logged or facts.comment_at(handler) or re.search(r"//|#", facts.text(handler.body))):
         yield Hit(handler.span, what, POSSIBLE if _is_documented(given, scope, facts) else LIKELY)
     elif (
@@ -156,21 +164,13 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
         yield Hit(handler.span, what, POSSIBLE)
 
 
-_YES_OR_NO = re.compile(r"_*(?i:is|has|can|may|exists|validate|verify|try)(?=_|[A-Z]|$)")
+_LOGS = re.compile(r"^_*(?:log|report|capture)(?:_|[A-Z]|$)")
+"""Methods of a class or a framework that write the error that is being handled to a log."""
 
 
-_STATE = re.compile(
-    r"(?i:enabled|available|supported|reachable|ready|alive|connected|installed|running|online|configured|accessible"
-    r"|exists|writable|readable|up)$"
-)
-"""Ends of names that ask for a state: `enabled()`, `service_available()`."""
-
-
-def _is_answer(given: str, each: Try, scope: Scope, facts: Facts) -> bool:
-    """Return whether a function asks whether something works, so that a failure is a no."""
+def _is_answer(given: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function says only whether something works, so that a failure is a no."""
     if given.lower() != "false":
-        return False
-    if _YES_OR_NO.match(scope.short_name) is None and _STATE.search(scope.short_name) is None:
         return False
     returns = [step.text.strip("; ") for step in facts.own(facts.steps, scope) if step.kind == "return"]
     return {text.lower() for text in returns} <= {"true", "false"}

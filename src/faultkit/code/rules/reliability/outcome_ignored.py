@@ -54,10 +54,12 @@ def _matters(call: Call, facts: Facts) -> bool:
     if call.method != "await" or scope is None:
         return True
     # What is returned behind a latch may say itself that the time is over.
+    tried = facts.tries_around(call)
+    handlers = [handler.span for each in tried for handler in each.handlers]
     rest = Span(call.span.end, scope.body.end)
     returned = [step.span for step in facts.within(facts.steps_of("return"), rest)]
     return any(
-        not is_logging(each) and not any(is_within(each.span, span) for span in returned)
+        not is_logging(each) and not any(is_within(each.span, span) for span in (*returned, *handlers))
         for each in facts.within(facts.calls, rest)
     )
 
@@ -82,8 +84,12 @@ def _java(call: Call, facts: Facts) -> str:
             _LIMITED.search(facts.whole_text) is not None
             and "new LinkedBlockingQueue<>()" not in facts.whole_text
             and not _is_signal(call)
+            and not _is_same_item(call, facts)
         )
         return "drops the item when the queue is full, and nothing looks at its result" if bounded else ""
+    # Locks and semaphores take nothing, a number, or a time with its unit.
+    if call.method in ("tryLock", "tryAcquire") and len(call.arguments) == 1:
+        return _NOT_DONE if _TIMED.search(call.arguments[0].value.text) else ""
     return _NOT_DONE
 
 
@@ -141,7 +147,9 @@ def _rust(call: Call, facts: Facts) -> str:
     bound = re.match(r"\s*(?:let|return|if|while|match|Ok\(|Some\()", line) is not None
     is_io = facts.imports_any("std.io", "tokio.io", "std.net", "tokio.net", "std.fs", "tokio.fs", "futures")
     is_bytes = discarded and is_buffer and is_io and not bound
-    return _SHORT if is_bytes and not _is_of_records(call, facts) else ""
+    # Writers of records are finished in the end: those of Arrow, Parquet and CSV.
+    is_finished = re.search(rf"\b{re.escape(call.receiver_written)}\s*\.finish\w*\(", facts.whole_text)
+    return _SHORT if is_bytes and not is_finished and not _is_of_records(call, facts) else ""
 
 
 def _go(call: Call, facts: Facts) -> str:
@@ -255,6 +263,19 @@ def _is_signal(call: Call) -> bool:
     """Return whether what is offered only wakes a reader, who has items in a queue that is full."""
     first = call.argument(place=0)
     return first is not None and _SIGNAL.match(first.value.text) is not None
+
+
+def _is_same_item(call: Call, facts: Facts) -> bool:
+    """Return whether what is offered is a field, the same each time, and so a signal (Java)."""
+    first = call.argument(place=0)
+    name = "" if first is None else first.value.text
+    known = {each.name for scope in facts.functions_around(call) for each in scope.parameters}
+    is_local = name in known or any(each.scope is not None for each in facts.assignments_to(name, call))
+    return (
+        name.isidentifier()
+        and not is_local
+        and not any(name in loop.targets for loop in facts.loops_around(call, across=True))
+    )
 
 
 _WITH_LIMIT = re.compile(

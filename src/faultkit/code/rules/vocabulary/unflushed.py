@@ -26,7 +26,7 @@ _MADE = {
     ),
 }
 _EMPTIES = {
-    "rust": r"\b{0}\s*\.\s*(?:flush|into_inner|into_parts|finish|try_finish|shutdown)\b",
+    "rust": r"\b{0}\s*\.\s*(?:flush|into_inner|into_parts|finish\w*|try_finish|shutdown)\b",
     "tokio": r"\b{0}\s*\.\s*(?:flush|shutdown|sync_all|sync_data|into_std)\b",
     "go": r"\b{0}\.(?:Flush|Close|ReadFrom)\b",
 }
