@@ -33,6 +33,7 @@ CASES = [
     good(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Vec<Row> {\n    let mut jobs = s.jobs().await.unwrap_or_default();\n    all.iter().map(|id| row(jobs.remove(id))).collect()\n}"),
     good(_ACTED, _RUST, "async fn f(s: &Store) -> Result<()> {\n    let old = s.old_files().await.unwrap_or_default();\n    for each in old {\n        s.delete(each).await?;\n    }\n    Ok(())\n}"),
     bad(_ACTED, _RUST, "async fn f(s: &Store, all: Vec<Id>) -> Result<()> {\n    let known = s.ids().await.unwrap_or_default();\n    let gone: Vec<Id> = all.into_iter().filter(|id| !known.contains(id)).collect();\n    for each in gone {\n        s.delete(each).await?;\n    }\n    Ok(())\n}", 2),
+    good(_ACTED, _GO, "package m\nfunc (m *M) find(id string) *Row {\n\trow, err := m.db.Load(id)\n\tif err != nil {\n\t\tm.log.Error(\"failed\", err)\n\t\treturn nil\n\t}\n\treturn row\n}\nfunc (m *M) f(id string) {\n\tif row := m.find(id); row != nil {\n\t\tm.db.Delete(row.ID)\n\t}\n}"),
     # A loop around begins again.
     good(_ACTED, _PY, "def run(source, out):\n    while True:\n        rows = source.open_rows()\n        while True:\n            try:\n                row = rows.next_row()\n            except OSError:\n                logger.error('no row')\n                break\n            out.append(row)\n        out.flush()"),
     # What the loop wrote is not used behind it.

@@ -43,17 +43,23 @@ class Value:
         return name in self._names
 
     def is_idle_if_empty(self, act: Placed) -> bool:
-        """Return whether a place is in a loop over the value: without items it is not reached."""
+        """Return whether a place is in a loop over the value, or in a branch for one that is there: without
+        items it is not reached."""
         facts, items = self._facts, {*self._first}
         for each in facts.within(facts.assignments, self._block):
             text = "" if each.value is None else each.value.text
             span = each.span if each.value is None else each.value.span
             if self._is_in(span, text, items) and _LEAVES_OUT.search(text) is None:
                 items.update(name for name in each.targets if name.isidentifier())
-        loops = facts.loops_around(act, across=True)
-        return any(
+        if any(
             self._is_in(loop.head, loop.over, items) and _LEAVES_OUT.search(loop.over) is None
-            for loop in loops
+            for loop in facts.loops_around(act, across=True)
+        ):
+            return True
+        there = re.compile(_THERE.format("|".join(map(re.escape, self._first)))) if self._first else None
+        return there is not None and any(
+            arm.place == 0 and is_within(act.span, arm.span) and there.search(self._head(arm))
+            for arm in facts.within(facts.arms, self._block)
         )
 
     def decides(self, act: Placed) -> bool:
@@ -114,6 +120,10 @@ _LEAVES_OUT = re.compile(
     re.IGNORECASE,
 )
 """Expressions that may hold what the value does not: an empty one leaves all."""
+_THERE = (
+    r"\b(?:{0})\s*(?:!==?|is\s+not)\s*(?:null|nil|None|undefined)\b|\bif\s*\(?\s*(?:{0})\s*\)?\s*[:{{]?\s*$"
+    r"|(?:\b(?:{0})\s*\??\.(?:Length|Count|length|size|len)(?:\(\))?|\blen\(\s*(?:{0})\s*\))\s*(?:>|!=)=?\s*0"
+)
 _NOTHING = (
     r"(?:\bnot\s+|!\s*)(?:{0})\b(?!\s*[.(\[])|\b(?:{0})\s*(?:===?|is)\s*(?:null|nil|None|undefined)\b"
     r"|(?:\b(?:{0})\s*\??\.(?:Length|Count|length|size|len)(?:\(\))?|\blen\(\s*(?:{0})\s*\))\s*={{2,3}}\s*0"
