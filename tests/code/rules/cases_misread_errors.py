@@ -69,10 +69,14 @@ CASES = [
     # A signal, a lock of another kind, a writer of records.
     good(_OUTCOME, _JAVA, "class A {\n  private final BlockingQueue<Object> bell = new ArrayBlockingQueue<>(1);\n  private final Object ring = new Object();\n  void wake() { bell.offer(ring); }\n}"),
     bad(_OUTCOME, _JAVA, "class A {\n  private final BlockingQueue<Object> jobs = new ArrayBlockingQueue<>(9);\n  void add(Object job) { jobs.offer(job); }\n}", 3),
+    good(_OUTCOME, _JAVA, "class A {\n  private BlockingQueue<Object> pool;\n  void start(int size) {\n    pool = new LinkedBlockingQueue<>(size);\n    for (int i = 0; i < size; i++) { Object one = make(i); pool.offer(one); }\n  }\n}"),
     good(_OUTCOME, _JAVA, "class A { void f(Row row) { lockService.tryLock(row); } }"),
     bad(_OUTCOME, _JAVA, "class A { void f(Row row) { lock.tryLock(); write(row); } }", 1),
     good(_OUTCOME, _RUST, "use std::io::Cursor;\nfn f(all: Vec<Batch>) -> Result<Vec<u8>> {\n    let mut writer = StreamWriter::try_new(Vec::new())?;\n    for batch in all {\n        writer.write(&batch)?;\n    }\n    writer.finish()?;\n    Ok(writer.into_inner()?)\n}"),
-    # A function that says only whether it worked.
+    good(_OUTCOME, "kotlin", "class A(private val input: InputStream) {\n  fun read(buffer: ByteArray): Int {\n    return if (ready) {\n      input.read(buffer)\n    } else {\n      0\n    }\n  }\n}"),
+    # One status, and a function that says only whether it worked.
+    good(_EMPTY, _CS, "class A { async Task<P> Get(HttpClient http, string id) { try { return Read(await http.GetStringAsync(id)); } catch (HttpRequestException e) when (e.StatusCode == HttpStatusCode.NotFound) { return null; } } }"),
+    bad(_EMPTY, _CS, "class A { async Task<P> Get(HttpClient http, string id) { try { return Read(await http.GetStringAsync(id)); } catch (HttpRequestException e) { return null; } } }", 1),
     good(_EMPTY, _JAVA, "import java.net.http.HttpClient;\nclass A {\n  private boolean probe(HttpClient client, HttpRequest request) {\n    try { client.send(request, BodyHandlers.ofString()); return true; }\n    catch (Exception e) { return false; }\n  }\n}"),
     # A dictionary.
     good("failure-only-logged", _PY, "def f(texts, lang):\n    with suppress(Exception):\n        texts.update(texts_of(lang))\n    return texts"),

@@ -41,6 +41,9 @@ _ANSWERED, _IGNORED, _FAILED = "error-answered-as-success", "ignored-error", "fa
 _NOT_FOUND, _EMPTY = "failure-answered-as-not-found", "failure-looks-empty"
 
 CASES = [
+    # Several handlers that answer in the same words.
+    hidden(_ANSWERED, _JS, "app.get('/a', async (req, res) => { try { res.send({ data: await a(req.query.id) }); } catch (e) { res.send({ error: e.message }); } });\napp.get('/b', async (req, res) => { try { res.send({ data: await b(req.query.id) }); } catch (e) { res.send({ error: e.message }); } });\napp.get('/c', (req, res) => { res.status(401).send({}); });"),
+    shown(_ANSWERED, _JS, "app.get('/a', async (req, res) => { try { res.send({ data: await a(req.query.id) }); } catch (e) { res.send({ error: e.message }); } });\napp.get('/c', (req, res) => { res.status(401).send({}); });"),
     # What looks for a thing, and what draws a page.
     shown(_NOT_FOUND, _GO, "package m\nimport \"net/http\"\nfunc f(w http.ResponseWriter, r *http.Request) {\n\ta, err := store.FindAlbum(id(r))\n\tif err != nil {\n\t\thttp.Error(w, \"no album\", http.StatusNotFound)\n\t\treturn\n\t}\n\tsend(w, a)\n}"),
     hidden(_NOT_FOUND, _GO, "package m\nimport \"net/http\"\nfunc f(w http.ResponseWriter, r *http.Request) {\n\tif err := pages.Album(w, r); err != nil {\n\t\thttp.Error(w, \"no page\", http.StatusNotFound)\n\t}\n}"),
@@ -84,6 +87,8 @@ CASES = [
     # A function that reports its own errors, and a cache.
     hidden(_SWALLOWED, _TS, "async function saveData(x) { try { await upload(x); } catch (e) { notify(e); throw e; } }\nfunction f(x) { return saveData(x).catch(() => {}); }"),
     hidden(_SWALLOWED, _PY, "def save_to_cache(self):\n    try:\n        self.redis_store.publish('a', self)\n    except Exception:\n        pass"),
+    # A later part of the chain that looks at what was done.
+    hidden(_SWALLOWED, _JS, "function f(api, url) {\n  let done = false;\n  api.patch(url).then(() => { done = true; }).catch(() => {}).finally(() => { if (!done) { showError(); } });\n}"),
     # A file without a log can only print.
     hidden(_SWALLOWED, _JAVA, "class A { void f(R row) { try { store.write(row); } catch (IOException e) { e.printStackTrace(); } } }"),
     shown(_SWALLOWED, _JS, "function f(row) { return upload(row).catch(() => {}); }"),

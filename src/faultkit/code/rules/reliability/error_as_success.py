@@ -6,7 +6,9 @@ It is shown if the same file answers other failures with a status of failure: th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
@@ -75,6 +77,15 @@ _PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    hits = [*_found(facts)]
+    texts = Counter(" ".join(facts.text(hit.span).split()) for hit in hits if hit.message == _ANSWERED)
+    for hit in hits:
+        # What several handlers answer in the same words is a rule between server and client.
+        is_rule = texts[" ".join(facts.text(hit.span).split())] > 1
+        yield replace(hit, confidence=POSSIBLE) if is_rule else hit
+
+
+def _found(facts: Facts) -> Iterator[Hit]:
     for span in blind_checks(facts):
         yield Hit(span, "this health check says yes although what it asks for has failed", LIKELY)
     if facts.syntax.has_any(*_OTHER_PROTOCOLS):

@@ -22,11 +22,11 @@ from faultkit.code.rules.reliability.failure_taken_for_data import (
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answered_failures import is_write
 from faultkit.code.rules.vocabulary.bad_statuses import STATUS_WORDS, empty_by_status
+from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.empty_answers import empty_answers
-from faultkit.code.rules.vocabulary.failures import only_reports
+from faultkit.code.rules.vocabulary.failures import is_for_one_code, only_reports
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
-from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _EMPTY = re.compile(
     r"(return\s+|=>\s*|->\s*)?\(?("
@@ -51,10 +51,6 @@ _RUST_DEFAULTS = frozenset(("unwrap_or_default", "unwrap_or", "unwrap_or_else", 
 _KOTLIN_DEFAULTS = frozenset(("getOrDefault", "getOrNull", "getOrElse"))
 
 
-_OF_BROWSER = TextPattern(r"\b(?:localStorage|sessionStorage|document|window|globalThis\.location)\.\w")
-"""A page shows one user for a moment that there is nothing."""
-
-
 def _check(facts: Facts) -> Iterator[Hit]:
     found = (*_answers(facts), *_of_requests(facts), *_of_statuses(facts), *_of_runners(facts))
     # What the program then does, or keeps in a cache, says more about the same answer.
@@ -64,7 +60,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in ("java", "kotlin"):
         yield from _futures(facts)
     seen = set[Span]()
-    in_browser = facts.language in JAVASCRIPT and _OF_BROWSER.is_in(facts.whole_text)
+    # A page shows one user for a moment that there is nothing.
+    in_browser = bool(found) and is_for_browser(facts)
     for place, hit in found:
         if hit.span not in seen and not any(is_within(each.span, place) for each in worse):
             seen.add(hit.span)
@@ -144,6 +141,8 @@ def _answers(facts: Facts) -> Iterator[tuple[Span, Hit]]:
 def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
     scope = facts.function_of(each)
     if scope is None or handler.raises or not catches_failures(handler, facts):
+        return
+    if is_for_one_code(handler, facts):
         return
     given = _given(handler, facts)
     if given is None or _is_welcome_only(scope) or _is_answer(given, scope, facts):
@@ -349,7 +348,9 @@ def _defaults(asked: set[Call], facts: Facts) -> Iterator[Hit]:
             found = source in asked and fails_at(call, facts)
         if found:
             what = f"{call.written}() makes a failed call look like an empty answer"
-            yield Hit(call.span, what, LIKELY)
+            # A variable that may be null has to be asked before it is used (Kotlin).
+            is_asked = call.method == "getOrNull" and bool(call.assigned)
+            yield Hit(call.span, what, POSSIBLE if is_asked else LIKELY)
 
 
 _LEAVES_WITHOUT = re.compile(r"\s*\?:\s*(?:return|throw|run\s*\{)")

@@ -41,9 +41,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, what, LIKELY)
     for call in facts.calls_of_method(*_METHODS[facts.language]):
         ignored = _CHECKS[facts.language](call, facts)
+        if ignored and _is_value_of_branch(call, facts):
+            continue
         if ignored and not is_clean_up(call, facts) and not facts.comment_at(call):
             is_likely = _matters(call, facts)
             yield Hit(call.span, f"{call.written}() {ignored}", LIKELY if is_likely else POSSIBLE)
+
+
+def _is_value_of_branch(call: Call, facts: Facts) -> bool:
+    """Return whether a call is in a branch whose value is returned: `return if (x) read(a) …` (Kotlin)."""
+    return facts.language == "kotlin" and any(
+        is_within(call.span, step.span) for step in facts.steps_of("return")
+    )
 
 
 def _matters(call: Call, facts: Facts) -> bool:
@@ -85,6 +94,7 @@ def _java(call: Call, facts: Facts) -> str:
             and "new LinkedBlockingQueue<>()" not in facts.whole_text
             and not _is_signal(call)
             and not _is_same_item(call, facts)
+            and not _is_first_fill(call, facts)
         )
         return "drops the item when the queue is full, and nothing looks at its result" if bounded else ""
     # Locks and semaphores take nothing, a number, or a time with its unit.
@@ -275,6 +285,16 @@ def _is_same_item(call: Call, facts: Facts) -> bool:
         name.isidentifier()
         and not is_local
         and not any(name in loop.targets for loop in facts.loops_around(call, across=True))
+    )
+
+
+def _is_first_fill(call: Call, facts: Facts) -> bool:
+    """Return whether the function of a call has made the queue, and fills it for the first time."""
+    scope, name = facts.function_of(call), call.receiver_written
+    return scope is not None and any(
+        each.scope is scope and each.call is not None and each.call.constructs
+        for target in (name, name.removeprefix("self."), f"self.{name}")
+        for each in facts.assignments_to(target, call)
     )
 
 

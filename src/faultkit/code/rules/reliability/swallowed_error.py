@@ -442,11 +442,21 @@ def _promises(facts: Facts) -> Iterator[Hit]:
             continue
         what = f"{call.written}() drops every error"
         is_lost = not fallback and is_undone(source, facts) and not says_best_effort(call, facts)
-        is_lost = is_lost and not _reports_itself(source, facts)
+        is_lost = is_lost and not _reports_itself(source, facts) and not _is_followed(call, facts)
         if not is_lost:
             yield Hit(given.value.span, what, POSSIBLE, "medium")
         else:
             yield Hit(given.value.span, what, LIKELY)
+
+
+def _is_followed(call: Call, facts: Facts) -> bool:
+    """Return whether a later part of the chain asks what was done: `.catch(…).finally(() => …)`."""
+    return any(
+        step.kind == "branch"
+        for later in facts.calls_on(call)
+        if later.method in ("then", "finally") and later.positional
+        for step in facts.within(facts.steps, later.positional[0].value.span)
+    )
 
 
 def _reports_itself(source: Call, facts: Facts) -> bool:
