@@ -70,6 +70,8 @@ CASES = [
     good(_OUTCOME, _JAVA, "class A {\n  private final BlockingQueue<Object> bell = new ArrayBlockingQueue<>(1);\n  private final Object ring = new Object();\n  void wake() { bell.offer(ring); }\n}"),
     bad(_OUTCOME, _JAVA, "class A {\n  private final BlockingQueue<Object> jobs = new ArrayBlockingQueue<>(9);\n  void add(Object job) { jobs.offer(job); }\n}", 3),
     good(_OUTCOME, _JAVA, "class A {\n  private BlockingQueue<Object> pool;\n  void start(int size) {\n    pool = new LinkedBlockingQueue<>(size);\n    for (int i = 0; i < size; i++) { Object one = make(i); pool.offer(one); }\n  }\n}"),
+    good(_OUTCOME, _JAVA, "class A {\n  Object ask(Pool pool) {\n    BlockingQueue<Object> answer = new ArrayBlockingQueue<>(1);\n    pool.run(() -> { Object one = make(); answer.offer(one); });\n    return answer.poll(1, TimeUnit.SECONDS);\n  }\n}"),
+    good("swallowed-error", "kotlin", "fun f(context: C, builder: B) {\n  runCatching {\n    builder.apply { name = context.nameOf(builder) }\n  }\n}"),
     good(_OUTCOME, _JAVA, "class A { void f(Row row) { lockService.tryLock(row); } }"),
     bad(_OUTCOME, _JAVA, "class A { void f(Row row) { lock.tryLock(); write(row); } }", 1),
     good(_OUTCOME, _RUST, "use std::io::Cursor;\nfn f(all: Vec<Batch>) -> Result<Vec<u8>> {\n    let mut writer = StreamWriter::try_new(Vec::new())?;\n    for batch in all {\n        writer.write(&batch)?;\n    }\n    writer.finish()?;\n    Ok(writer.into_inner()?)\n}"),
@@ -78,6 +80,12 @@ CASES = [
     good(_EMPTY, _CS, "class A { async Task<P> Get(HttpClient http, string id) { try { return Read(await http.GetStringAsync(id)); } catch (HttpRequestException e) when (e.StatusCode == HttpStatusCode.NotFound) { return null; } } }"),
     bad(_EMPTY, _CS, "class A { async Task<P> Get(HttpClient http, string id) { try { return Read(await http.GetStringAsync(id)); } catch (HttpRequestException e) { return null; } } }", 1),
     good(_EMPTY, _JAVA, "import java.net.http.HttpClient;\nclass A {\n  private boolean probe(HttpClient client, HttpRequest request) {\n    try { client.send(request, BodyHandlers.ofString()); return true; }\n    catch (Exception e) { return false; }\n  }\n}"),
+    # An event of use, a lock that raises, a method that may return nothing.
+    good("failure-only-logged", _PY, "def f(doc):\n    with suppress(Exception):\n        capture('document_created', 'app', kind=doc.kind)"),
+    bad("failure-only-logged", _PY, "def f(payment):\n    with suppress(Exception):\n        payments.capture(payment.id, payment.amount)", 3),
+    good(_OUTCOME, _PY, "def f(path):\n    try:\n        lock = FileLock(path)\n        lock.acquire(blocking=False)\n    except Timeout:\n        return\n    run()"),
+    good(_IGNORED, _GO, "package m\nfunc f(db *Database) {\n\tdb.exec(\"DELETE FROM users WHERE name = ?\", db.user)\n}"),
+    bad(_IGNORED, _GO, "package m\nfunc f(db *Database) {\n\tdb.Exec(\"DELETE FROM users WHERE name = ?\", db.user)\n}", 3),
     # A dictionary.
     good("failure-only-logged", _PY, "def f(texts, lang):\n    with suppress(Exception):\n        texts.update(texts_of(lang))\n    return texts"),
     # Memory, a type with a status of its own, a writer that was made of another.

@@ -14,11 +14,11 @@ from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.answered_failures import is_of_local
 from faultkit.code.rules.vocabulary.dependent_acts import Value
 from faultkit.code.rules.vocabulary.dropped_failures import home_of
 from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
 from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure, breaks_on_status
+from faultkit.code.rules.vocabulary.local_memory import is_of_local
 
 _EMPTY = re.compile(
     r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"

@@ -265,7 +265,7 @@ def _known(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not (call.name in _WITH_ERROR or library_of(call, facts.language) is not None or call in sql):
             continue
-        if call.is_deferred or call.is_launched:
+        if call.is_deferred or call.is_launched or _is_own_helper(call, facts):
             continue
         is_meant = {*call.assigned} == {"_"}  # `_ = f()` says so.
         if call.name in _HARDLY_FAILS or (is_meant and (call.name not in _LOSES or _is_init(call, facts))):
@@ -290,6 +290,14 @@ def _known(facts: Facts) -> Iterator[Hit]:
 
 _PEER = re.compile(r"^(?:\w*[cC]onn|os\.Std(?:out|err)|(?:\w+\.)+(?:Writer|Out|Stdout|ErrWriter))$")
 _MAKES_REQUEST = frozenset({"net/http.NewRequest", "net/http.NewRequestWithContext"})
+
+
+def _is_own_helper(call: Call, facts: Facts) -> bool:
+    """Return whether a call is a method of the package, of which this text does not say that it returns an
+    error."""
+    return bool(call.receiver_written) and call.method[:1].islower() and call.method not in _failing(facts)
+
+
 _UNMARSHAL = "encoding/json.Unmarshal"
 _READS_INPUT = re.compile(r"Unmarshal$|Decode\w*$|Parse\w*$")
 

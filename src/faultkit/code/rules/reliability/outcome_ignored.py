@@ -223,6 +223,10 @@ def _python(call: Call, facts: Facts) -> str:
             call.is_awaited and re.search(r"reader$", call.receiver_written) is not None
         )
         return _SHORT if unpacked and from_peer and call.arguments else ""
+    if any(
+        "Timeout" in name for each in facts.tries_around(call) for one in each.handlers for name in one.types
+    ):
+        return ""  # A lock that says so with an error.
     timed = call.argument("timeout", "blocking", place=0)
     return _NOT_DONE if call.is_discarded and timed is not None and timed.value.shape != "true" else ""
 
@@ -289,10 +293,13 @@ def _is_same_item(call: Call, facts: Facts) -> bool:
 
 
 def _is_first_fill(call: Call, facts: Facts) -> bool:
-    """Return whether the function of a call has made the queue, and fills it for the first time."""
-    scope, name = facts.function_of(call), call.receiver_written
-    return scope is not None and any(
-        each.scope is scope and each.call is not None and each.call.constructs
+    """Return whether the function of a call has made the queue, and fills it for the first time, or a
+    function around it, for the one item of the call."""
+    name, around = call.receiver_written, {*facts.functions_around(call)}
+    if facts.loops_around(call):
+        around &= {facts.function_of(call)}
+    return any(
+        each.scope in around and each.call is not None and each.call.constructs
         for target in (name, name.removeprefix("self."), f"self.{name}")
         for each in facts.assignments_to(target, call)
     )

@@ -393,7 +393,9 @@ def _ignored_outcomes(facts: Facts) -> Iterator[Hit]:
             or is_clean_up(call, facts)
         ):
             continue
-        acts = [each for each in facts.within(facts.calls, given.value.span) if ACTS.match(each.method)]
+        inside = facts.within(facts.calls, given.value.span)
+        # `apply { … }` runs a block on an object.
+        acts = [each for each in inside if ACTS.match(each.method) and each.method != "apply"]
         if acts and not all(map(_is_no_loss, acts)):
             yield Hit(call.span, f"an error of {acts[0].written}() is caught and dropped", LIKELY, "medium")
 

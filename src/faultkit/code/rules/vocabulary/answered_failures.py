@@ -14,7 +14,6 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
-from faultkit.code.facts.fact_values import Value
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.answers import is_answer, responder_of
@@ -31,6 +30,7 @@ from faultkit.code.rules.vocabulary.failures import (
     is_for_one_code,
     node_at,
 )
+from faultkit.code.rules.vocabulary.local_memory import is_of_local
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -95,10 +95,18 @@ def is_write(call: Call, facts: Facts) -> bool:
     # A function of this text may read first and write then.
     if found is not None and found.kind != "cache" and (found.through is None or not found.is_read):
         return not found.is_read and not _ENDS_TRANSACTION.search(facts.text(call.span))
-    if facts.language == "python" and call.method == "update" and call.positional:
-        return False  # That of a dictionary; those of queries take names.
+    if _is_event_or_dictionary(call, facts):
+        return False
     named = WRITES.match(call.method) is not None and bool(call.arguments)
     return named and not is_of_local(call, facts)
+
+
+def _is_event_or_dictionary(call: Call, facts: Facts) -> bool:
+    """Return whether it captures an event of use, by its name, or updates a dictionary (Python)."""
+    if call.method == "capture":
+        first = call.argument("event", place=0)
+        return first is None or first.value.shape == "text" or bool(first.name)
+    return facts.language == "python" and call.method == "update" and bool(call.positional)
 
 
 _COMMITS = frozenset(
@@ -121,36 +129,6 @@ def is_commit(call: Call) -> bool:
     ):
         return True
     return _OF_TRANSACTION.search(call.receiver_written) is not None
-
-
-_TYPES_IN_MEMORY = NamePattern(
-    r"(?:^|[.:])(?:(?:Weak|Hash|Tree|LinkedHash|BTree|ConcurrentHash)?(?:Map|Set)|FormData|URLSearchParams|Headers|Array"
-    r"|ArrayList|LinkedList|ArrayDeque|List|Dictionary|StringBuilder|StringBuffer|StringWriter|MemoryStream|StringIO"
-    r"|BytesIO|ByteArrayOutputStream|OrderedDict|Counter)$"
-)
-_MAKES_IN_MEMORY = NamePattern(
-    r"^(?:collections\.)?(?:list|dict|set|defaultdict|OrderedDict|Counter|deque|bytearray)$|^hashlib\.\w+$|^hmac\.new$"
-    r"|(?:^|\.)(?:createHash|createHmac|mutable(?:List|Map|Set)Of)$"
-    r"|(?:^|[.:])(?:Vec|VecDeque|String|HashMap|HashSet|BTreeMap|BTreeSet)(?:\.|::)(?:new|with_capacity)$"
-)
-"""Calls that make a value which ends with its function."""
-
-
-def is_of_local(call: Call, facts: Facts) -> bool:
-    """Return whether a call changes a list, map or text that its function has made."""
-    made = facts.assignments_to(call.receiver_written, call) if call.receiver_written.isidentifier() else ()
-    return bool(made) and all(
-        each.scope is not None and each.value is not None and _is_in_memory(each.value, each.call)
-        for each in made
-    )
-
-
-def _is_in_memory(value: Value, made: Call | None) -> bool:
-    if made is None:
-        return value.shape in ("list", "object")
-    if made.constructs and _TYPES_IN_MEMORY.search(made.name):
-        return True
-    return _MAKES_IN_MEMORY.search(made.name) is not None
 
 
 _ENDS_TRANSACTION = re.compile(r"[\"'`]\s*(?:rollback|begin)\b", re.IGNORECASE)
