@@ -80,6 +80,8 @@ CASES = [
     good(_EMPTY, _CS, "class A { async Task<P> Get(HttpClient http, string id) { try { return Read(await http.GetStringAsync(id)); } catch (HttpRequestException e) when (e.StatusCode == HttpStatusCode.NotFound) { return null; } } }"),
     bad(_EMPTY, _CS, "class A { async Task<P> Get(HttpClient http, string id) { try { return Read(await http.GetStringAsync(id)); } catch (HttpRequestException e) { return null; } } }", 1),
     good(_EMPTY, _JAVA, "import java.net.http.HttpClient;\nclass A {\n  private boolean probe(HttpClient client, HttpRequest request) {\n    try { client.send(request, BodyHandlers.ofString()); return true; }\n    catch (Exception e) { return false; }\n  }\n}"),
+    # WriteAll flushes.
+    good(_OUTCOME, _GO, "package m\nimport (\"bytes\"; \"encoding/csv\")\nfunc f(rows [][]string) (string, error) {\n\tbuf := &bytes.Buffer{}\n\tw := csv.NewWriter(buf)\n\terr := w.WriteAll(rows)\n\treturn buf.String(), err\n}"),
     # An event of use, a lock that raises, a method that may return nothing.
     good("failure-only-logged", _PY, "def f(doc):\n    with suppress(Exception):\n        capture('document_created', 'app', kind=doc.kind)"),
     bad("failure-only-logged", _PY, "def f(payment):\n    with suppress(Exception):\n        payments.capture(payment.id, payment.amount)", 3),

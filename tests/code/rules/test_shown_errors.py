@@ -87,6 +87,7 @@ CASES = [
     # A function that reports its own errors, and a cache.
     hidden(_SWALLOWED, _TS, "async function saveData(x) { try { await upload(x); } catch (e) { notify(e); throw e; } }\nfunction f(x) { return saveData(x).catch(() => {}); }"),
     hidden(_SWALLOWED, _PY, "def save_to_cache(self):\n    try:\n        self.redis_store.publish('a', self)\n    except Exception:\n        pass"),
+    hidden(_SWALLOWED, _TS, "async function f(x) { try { await axios.post('https://telemetry.example.com/v1', x); } catch (e) {} }"),
     # A later part of the chain that looks at what was done.
     hidden(_SWALLOWED, _JS, "function f(api, url) {\n  let done = false;\n  api.patch(url).then(() => { done = true; }).catch(() => {}).finally(() => { if (!done) { showError(); } });\n}"),
     # A file without a log can only print.

@@ -59,10 +59,12 @@ _HANDED_OVER = re.compile(r"(?:channel|pipe|stream|writer|controller)$", re.IGNO
 _REPORTS = re.compile(
     r"(?i:cache|thumbnail|new_?version|telemetr|analytic|crash|breadcrumb|diagnostics|reporter|^_*report$|(?:usage|error|progress)_?report"
     r"|report_?(?:usage|error|exception|event|progress)|respond_?(?:error|exception)|error_?page|debug)"
-    r"|(?:^|[_.])(?:log|trace|dump)(?:ger|ging|s)?(?![a-z])|(?:Log|Trace|Dump)(?:ger|ging|s)?(?![a-z])"
+    r"|(?:^|[_.])(?:[tT]ele|log|trace|dump)(?:ger|ging|s)?(?![a-z])|(?:Log|Trace|Dump)(?:ger|ging|s)?(?![a-z])"
 )
 """Functions and classes that report what happens, or keep what can be made again: an error of theirs must not
 disturb the program."""
+_OF_USE = re.compile(r"telemetry|analytics|posthog|mixpanel|distinct_?id\b", re.IGNORECASE)
+"""Services that count how a program is used."""
 _BEST_EFFORT = re.compile(
     r"best.?effort|ignor|optional|not? (?:fatal|critical|important|matter)|non.?(?:fatal|critical|blocking)"
     r"|may fail"
@@ -80,7 +82,7 @@ def leaves_undone(each: Try, facts: Facts) -> bool:
 
     Evidence is a call in the block that writes to a store, a file or another service, or that is awaited for
     its effect alone. Errors of a function that was given are those of its owner."""
-    if _is_report(each, facts) or says_best_effort(each, facts):
+    if _is_report(each, facts) or says_best_effort(each, facts) or _OF_USE.search(facts.text(each.body)):
         return False
     return any(is_undone(call, facts) for call in facts.within(facts.calls, each.body))
 

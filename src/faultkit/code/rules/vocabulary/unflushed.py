@@ -28,7 +28,7 @@ _MADE = {
 _EMPTIES = {
     "rust": r"\b{0}\s*\.\s*(?:flush|into_inner|into_parts|finish\w*|try_finish|shutdown)\b",
     "tokio": r"\b{0}\s*\.\s*(?:flush|shutdown|sync_all|sync_data|into_std)\b",
-    "go": r"\b{0}\.(?:Flush|Close|ReadFrom)\b",
+    "go": r"\b{0}\.(?:Flush|Close|ReadFrom|WriteAll)\b",
 }
 _IN_MEMORY = re.compile(
     r"\b(Vec|Cursor|stdout|stderr|lock\(\)|Stdout|Stderr|sink\(\)|TcpStream|stream)\b|vec!"
