@@ -13,7 +13,6 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.failures import node_at
 from faultkit.code.rules.vocabulary.held_for_clients import is_written_elsewhere, written_to_clients
 from faultkit.code.rules.vocabulary.held_for_one import (
     is_asked_before,
@@ -23,11 +22,11 @@ from faultkit.code.rules.vocabulary.held_for_one import (
     loads_for_all,
     without_meant,
 )
+from faultkit.code.rules.vocabulary.held_in_rust import held_in_rust
 from faultkit.code.rules.vocabulary.held_otherwise import given_work, in_maps, in_serial_work, serial_runners
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.lock_regions import (
     LOCK_WORDS,
-    guard_of,
     is_made_as_lock,
     lock_regions,
     regions_around,
@@ -35,16 +34,15 @@ from faultkit.code.rules.vocabulary.lock_regions import (
 from faultkit.code.rules.vocabulary.locked_waits import (
     awaited_in_short_locks,
     gate_that_others_need,
-    is_blocking_in_rust,
     is_held_for_short,
-    is_short_elsewhere,
+    is_left_running,
     sends_by_name,
     through_functions,
     waits_in_locks,
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
-from faultkit.code.rules.vocabulary.service_clients import service_calls
+from faultkit.code.rules.vocabulary.service_clients import is_service_call, service_calls, type_of_receiver
 
 _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
@@ -65,7 +63,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         return
     http = {request.call for request in http_requests(facts)}
     http |= {each.call for each in remote_calls(facts) if each.kind == "http"}
-    http |= {call for call in service_calls(facts) if not _is_of_driver(call, facts)}
+    # Functions of this text that make such a call are followed below.
+    http |= {
+        call
+        for call in service_calls(facts)
+        if is_service_call(call, facts) and not _is_local(call, facts) and not _is_of_driver(call, facts)
+    }
     if facts.language == "go":
         http |= {call for call in facts.calls if _takes_context(call, facts) or _is_written(call, facts)}
         http |= {*written_to_clients(facts)}
@@ -73,7 +76,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     sleeps = {call for call in facts.calls_named(*_SLEEPS) if not is_short_sleep(call, facts)}
     waits = http | sleeps | {*waits_in_locks(facts)}
     if facts.language == "rust":
-        yield from _rust(waits | {each.call for each in remote_calls(facts)}, facts)
+        known = waits | {each.call for each in remote_calls(facts)}
+        for span, what, is_meant in held_in_rust(known, facts):
+            yield Hit(span, what, POSSIBLE if is_meant else LIKELY, "medium")
         return
     if facts.language != "python":
         waits |= {sql.call for sql in sql_calls(facts) if not _is_of_driver(sql.call, facts)}
@@ -92,6 +97,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if (found := _lock_around(call, facts)) is not None
         and not is_asked_before(found[0], call, facts)
         and (found[1] or not loads_for_all(call, facts))
+        and not is_left_running(call, facts)
     ]
     for call, lock in in_serial_work(waits, facts):
         what = f"{call.written}() waits in {lock}, which runs nothing else meanwhile for any caller"
@@ -261,96 +267,16 @@ def _takes_context(call: Call, facts: Facts) -> bool:
     return not _OTHERS.search(call.name) and not _is_of_driver(call, facts)
 
 
-_STREAMS = frozenset(("write_all", "flush", "read_exact", "read_line", "read_to_end", "read_to_string"))
+def _is_local(call: Call, facts: Facts) -> bool:
+    """Return whether a call of a client sends nothing: it only reads a property, or the class of the client
+    is in this text, where what its method does is seen."""
+    if not call.arguments and _PROPERTY.match(call.method):
+        return True
+    own = type_of_receiver(call, facts).rpartition(".")[2]
+    return bool(own) and any(name.rpartition(".")[2] == own for name in facts.classes)
 
 
-def _rust(waits: set[Call], facts: Facts) -> Iterator[Hit]:
-    """Yield calls that a task or thread waits for while it holds a lock that others need."""
-    for taken in facts.calls_of_method("lock", "write", "read"):
-        scope = facts.function_of(taken)
-        if scope is None or taken.arguments:
-            continue
-        found = guard_of(taken, facts)
-        if found is None:
-            yield from _temporary(taken, scope, facts)
-            continue
-        guard, rest = found
-        if guard == "_":
-            continue
-        word = re.compile(rf"\b{re.escape(guard)}\b")
-        items = _items_of(guard, facts.text(rest))
-        for each in facts.within(facts.calls, rest):
-            if each.method == "drop" and word.search(facts.text(each.span)):
-                break
-            if facts.function_of(each) is not scope:
-                continue
-            text = facts.text(each.span)
-            of_item = items is not None and items.search(text) is not None
-            if not taken.is_awaited:
-                blocks = each in waits and is_blocking_in_rust(each, facts) and not word.search(text)
-                if not blocks and not (of_item and each.method in _STREAMS and not each.is_awaited):
-                    continue
-            elif each in waits:
-                # A connection behind a lock can do one thing at a time anyway.
-                if word.search(text) or not (each.is_awaited or _awaits_later(each, facts)):
-                    continue
-                if taken.method == "read":
-                    continue
-            elif not (of_item and each.is_awaited and not each.constructs) and not (
-                each.is_awaited
-                and taken.method != "read"
-                and _OF_FIELD.fullmatch(each.written)
-                and each.receiver_written != taken.receiver_written
-                and not word.search(text)
-                and is_short_elsewhere(taken, facts)
-            ):
-                continue
-            what = f"{each.written}() waits while {taken.receiver_written} is held"
-            yield Hit(Span(taken.span.start, each.span.end) if of_item else each.span, what, LIKELY, "medium")
-            break
-
-
-_MAPS = r"(?:get|get_mut|values|values_mut|iter|iter_mut|into_iter|entry)"
-
-
-def _items_of(guard: str, text: str) -> re.Pattern[str] | None:
-    """Return what names the items that are taken from the collection behind a guard, if there are any."""
-    own = re.escape(guard)
-    found = re.findall(
-        rf"(?:\(|\blet\s+(?:mut\s+)?|\bfor\s+\(?)([\w,\s&]+?)\)?\)?\s*(?:=|\bin\b)\s*&?(?:mut\s+)?{own}\.{_MAPS}\(",
-        text,
-    )
-    found += re.findall(rf"\bfor\s+\(?([\w,\s&]+?)\)?\s+in\s+&(?:mut\s+)?\*?{own}\b", text)
-    names = {name for each in found for name in re.findall(r"[a-z_]\w*", each)} - {"mut", "_", "ref", "let"}
-    return re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b") if names else None
-
-
-def _temporary(taken: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
-    """Yield a lock that is held to the end of `if let Some(x) = peers.lock().await.get(id) { … }`."""
-    node = node_at(taken.span, facts)
-    kinds = ("if_expression", "match_expression", "block", "while_expression")
-    while node is not None and node.type not in kinds:
-        node = node.parent
-    if node is None or node.type == "block" or not taken.is_awaited:
-        return
-    head = facts.text(Span(node.start_byte, taken.span.end))
-    after = facts.text(Span(taken.span.end, node.end_byte))
-    if not re.match(r"(if|while)\s+let\b|match\b", head) or not re.match(rf"\.await\s*\.{_MAPS}\(", after):
-        return
-    for each in facts.within(facts.calls, Span(taken.span.end, node.end_byte)):
-        if (
-            each.is_awaited
-            and facts.function_of(each) is scope
-            and not each.constructs
-            and each.origin is not taken
-        ):
-            what = f"{each.written}() waits while {taken.receiver_written} is held, to the end of this block"
-            yield Hit(Span(taken.span.start, each.span.end), what, LIKELY, "medium")
-            return
-
-
-def _awaits_later(call: Call, facts: Facts) -> bool:
-    return any(each.is_awaited for each in facts.calls_on(call))
+_PROPERTY = NamePattern(r"^(get|Get|is|has)[A-Z]\w*$")
 
 
 def _is_of_driver(call: Call, facts: Facts) -> bool:

@@ -13,10 +13,13 @@ from faultkit.code.rules.vocabulary.channel_slots import slots_kept
 from faultkit.code.rules.vocabulary.exits import (
     call_that_fails_before,
     exit_without_release,
+    hardly_fails,
+    is_done_before,
     is_error_returned,
     left_before,
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.own_releases import is_on_way
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _PAIRS = {
@@ -44,20 +47,11 @@ _GIVES = {
 _LOCKS = ("lock", "mutex", "mu", "sem", "semaphore")
 _TYPES = re.compile(
     r"(^|[./])(\w*Lock|Mutex|RWMutex|Semaphore|SemaphoreSlim|BoundedSemaphore|Weighted|Condition"
-    r"|ReaderWriterLockSlim|(read|write)Lock\(\))$"
+    r"|ReaderWriterLockSlim|SynchronizedObject|(read|write)Lock\(\))$"
 )
 _ON_TYPES_ONLY = frozenset(("Acquire", "TryAcquire", "Wait", "WaitAsync", "WaitOne"))
 """Methods that other things have, too: pools, tasks, events."""
 _NEGATED = re.compile(r"^\W*(!|not\b)|(==|is)\s*(false|False)\W*$")
-_SAFE = frozenset(
-    (
-        "add", "append", "get", "put", "size", "len", "isEmpty", "containsKey", "contains", "has", "set",
-        "clear", "pop", "poll", "delete", "remove", "keys", "values", "items", "copy", "Add", "Remove",
-        "Clear", "ContainsKey", "TryGetValue", "push", "shift", "length", "count", "list", "dict", "peek",
-        "nanoTime", "currentTimeMillis", "monotonic", "time",
-    )
-)  # fmt: skip
-"""Methods of collections and clocks, which hardly fail."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -94,13 +88,18 @@ def _by_inverse(facts: Facts) -> Iterator[Hit]:
         )
         if made is not None and is_new and facts.function_of(made) is scope:
             continue  # It ends with this function.
-        ends = [
+        given = [
             each
-            for each in facts.within(facts.calls, Span(call.span.end, scope.body.end))
+            for each in facts.within(facts.calls, scope.body)
             if each.receiver_written == call.receiver_written and _is_opposite(found, each, call)
         ]
+        ends = [each for each in given if each.span.start >= call.span.end]
         if not ends or any(facts.are_exclusive(call, each) for each in ends):
             continue
+        if any(is_done_before(each, call, facts) for each in given):
+            continue  # Given back for a while, and taken again: what was to give it back still does.
+        if not any(is_on_way(each, call, facts) for each in ends):
+            continue  # It is kept if all goes well.
         begin = _held_from(call, facts)
         if begin is None and facts.language == "rust":
             begin = call.span.end
@@ -185,8 +184,8 @@ def _known(facts: Facts) -> Iterator[Hit]:
         if not _is_lock(call, facts) or is_error_returned(call, facts):
             continue
         scope = facts.function_of(call)
-        if scope is None:
-            continue
+        if scope is None or _TYPES.search(scope.owner):
+            continue  # A lock that is made of others gives them back in its other methods.
         begin = _held_from(call, facts)
         if begin is None:
             continue
@@ -287,10 +286,12 @@ def _held_from(call: Call, facts: Facts) -> int | None:
     for step in facts.steps:
         if step.kind != "branch" or not is_within(call.span, step.span):
             continue
-        if facts.text(call.callee).removeprefix("await ") in step.text:
-            return (
-                step.span.end if _NEGATED.search(step.text) and _leaves(step.span, facts) else call.span.end
+        written = facts.text(call.callee).removeprefix("await ")
+        if written in step.text:
+            is_negated = _NEGATED.search(step.text) or re.search(
+                rf"(?:!|\bnot\s)\s*(?:await\s+)?{re.escape(written)}", step.text
             )
+            return step.span.end if is_negated and _leaves(step.span, facts) else call.span.end
     name = call.assigned[-1] if call.assigned else _name_of_chain(call, facts)
     if not name.isidentifier():
         return None
@@ -354,6 +355,8 @@ def _is_lock(call: Call, facts: Facts) -> bool:
     if call.method in _ON_TYPES_ONLY:
         return False
     name = call.receiver_written.rpartition(".")[2].lower().strip("_")
+    if name.endswith("wakelock") and call.arguments:
+        return False  # It ends by itself (Android).
     return any(name == word or name.endswith(word) for word in _LOCKS)
 
 
@@ -387,7 +390,7 @@ def _may_fail(call: Call, begin: int, ends: list[Call], facts: Facts) -> bool:
         for step in facts.within(facts.steps, between)
     )
     calls = any(
-        facts.function_of(each) is scope and not is_logging(each) and each.method not in _SAFE
+        facts.function_of(each) is scope and not is_logging(each) and not hardly_fails(each)
         for each in facts.within(facts.calls, between)
     )
     return leaves or (calls and facts.language != "go")

@@ -30,6 +30,7 @@ from faultkit.code.rules.vocabulary.object_queues import returned_on_success_onl
 from faultkit.code.rules.vocabulary.own_releases import (
     RELEASES,
     ends_with_block,
+    is_collected,
     is_left_by_failure,
     is_of_memory,
     is_stored,
@@ -127,7 +128,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
             ):
                 what = f"{_shown(ends[0], name)} is skipped when {failing.written}() fails, before the try"
                 yield Hit(Span(call.span.start, failing.span.end), what, LIKELY, severity)
-        if not ends or sure:
+        if not ends or sure or _is_of_memory_pool(call, ends, facts):
             continue
         early = None if facts.language == "go" else _early_return(call, ends, scope, facts)
         if early is not None:
@@ -135,7 +136,13 @@ def _released(facts: Facts) -> Iterator[Hit]:
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY, severity)
         elif _may_miss(call, ends, scope, facts, call not in unknown):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
-            yield Hit(Span(call.span.start, max(call.span.end, ends[0].span.end)), what, LIKELY, severity)
+            sure_of = POSSIBLE if call in unknown and is_collected(call, ends[0], facts) else LIKELY
+            yield Hit(Span(call.span.start, max(call.span.end, ends[0].span.end)), what, sure_of, severity)
+
+
+def _is_of_memory_pool(call: Call, ends: list[Call], facts: Facts) -> bool:
+    """Return whether a thing is of a `sync.Pool`: what is not put back is collected (Go)."""
+    return facts.language == "go" and call.method == "Get" and all(end.method == "Put" for end in ends)
 
 
 def _held_by(call: Call) -> str:
@@ -172,9 +179,23 @@ def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> S
             not released
             and not _is_nothing(step, name, scope, facts)
             and re.search(rf"\b{re.escape(name)}\b(?!\s*\.)", step.text) is None
+            and not _is_handed_on(name, step, facts)
         ):
             return step
     return None
+
+
+def _is_handed_on(name: str, step: Step, facts: Facts) -> bool:
+    """Return whether the branch of a `return` gives the whole object to another function before it leaves."""
+    arm = next((each for each in reversed(facts.arms) if is_within(step.span, each.span)), None)
+    return arm is not None and any(
+        _gets(name, call) for call in facts.within(facts.calls, Span(arm.span.start, step.span.start))
+    )
+
+
+def _gets(name: str, call: Call) -> bool:
+    """Return whether a call is given the whole object."""
+    return any(each.value.text == name for each in call.positional)
 
 
 def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | None:
@@ -193,7 +214,9 @@ def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | N
     start = facts.syntax.place_of(found, rest.start).start
     ends = [each for each in facts.within(facts.calls, scope.body) if _ends(each, name, call)]
     left = exit_between(call.span.end, start, ends, scope, facts)
-    return None if left is None or _is_nothing(left, name, scope, facts) else left
+    if left is None or _is_nothing(left, name, scope, facts):
+        return None
+    return None if re.search(rf"\b{word}\b(?!\s*\.)", left.text) else left  # What is returned has it.
 
 
 def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
@@ -351,7 +374,9 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts, is_known
         between = [
             each
             for each in facts.own(facts.calls, scope)
-            if call.span.end < each.span.start and each.span.end < last.span.start
+            if call.span.end < each.span.start
+            and each.span.end < last.span.start
+            and not (_gets(call.assigned[0], each) and facts.are_exclusive(each, last))
         ]
         if not is_known:
             between = [each for each in between if not is_logging(each)]

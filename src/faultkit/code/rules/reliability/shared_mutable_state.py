@@ -15,6 +15,8 @@ from faultkit.code.rules.reliability.loaded_by_every_caller import loads_by_ever
 from faultkit.code.rules.reliability.unguarded_access import uses_without_lock
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.compound_actions import claimed_in_go, compound_actions
+from faultkit.code.rules.vocabulary.lock_regions import is_called_in_lock
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.singletons import singletons
 
 _CHANGES = frozenset(
@@ -185,7 +187,42 @@ def _fields(facts: Facts) -> Iterator[Hit]:
         name = call.receiver_written.removeprefix("self.")
         scope = facts.named_function_of(call)
         if name in fields and scope is not None and _is_late(scope, classes, facts):
-            yield Hit(call.span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
+            what = f"{name} is shared by all requests and changed here without a lock"
+            yield Hit(call.span, what, POSSIBLE if _is_registered(call, scope) else LIKELY)
+
+
+_REGISTERS = NamePattern(
+    r"^_?(register|subscribe|install|bind|provide|attach)"
+    r"|^_?add\w*(Listener|Observer|Handler|Filter|Interceptor|Provider|Processor|Plugin|Factory|Hook|Callback|Converter)s?$",
+    re.IGNORECASE,
+)
+
+
+def _is_registered(call: Call, scope: Scope) -> bool:
+    """Return whether a method keeps a part of the program that it is given, as others do when they start."""
+    given = {each.name for each in scope.parameters}
+    return _REGISTERS.match(scope.short_name) is not None and any(
+        each.value.text in given for each in call.positional[-1:]
+    )
+
+
+def _is_called_at_start(scope: Scope, facts: Facts, levels: int = 2) -> bool:
+    """Return whether all callers of a function in this text run once, and there is one."""
+    callers = {facts.named_function_of(call) for call in facts.callers_of(scope)} - {scope}
+    return bool(callers) and all(
+        each is not None
+        and (_runs_at_start(each) or (levels > 1 and _is_called_at_start(each, facts, levels - 1)))
+        for each in callers
+    )
+
+
+def _runs_at_start(scope: Scope) -> bool:
+    """Return whether the owner of an object, or what makes it, calls a method once."""
+    return (
+        scope.short_name in (scope.owner.rpartition(".")[2], "constructor", "afterPropertiesSet", *_STARTS)
+        or re.match(r"_?init(iali[sz]e)?([A-Z]|$)", scope.short_name) is not None
+        or any(each.method in _AT_START for each in scope.decorators)
+    )
 
 
 def _go_fields(facts: Facts) -> Iterator[Hit]:
@@ -224,11 +261,13 @@ def _in_self(call: Call, facts: Facts) -> str:
 
 def _is_late(scope: Scope, classes: set[str], facts: Facts) -> bool:
     """Return whether a method of these classes runs after the start, and takes no lock."""
-    owner = scope.owner.rpartition(".")[2]
-    made_once = scope.short_name in (owner, "afterPropertiesSet", *_STARTS) or any(
-        each.method in _AT_START for each in scope.decorators
+    return (
+        scope.owner.rpartition(".")[2] in classes
+        and not _runs_at_start(scope)
+        and not _GUARDS.search(facts.text(scope.span))
+        and not _is_called_at_start(scope, facts)
+        and not is_called_in_lock(scope, facts)
     )
-    return owner in classes and not made_once and not _GUARDS.search(facts.text(scope.span))
 
 
 def _is_shared(field: Assignment, facts: Facts) -> bool:

@@ -31,8 +31,8 @@ _COLLECTIONS = re.compile(
 )
 _STARTS = re.compile(
     r"^(__init__|__new__|__post_init__|__del__|~\w+|[fF]inalize|__enter__|__repr__|constructor|[nN]ew\w*|String"
-    r"|[tT]oString|Dispose(Async|Core|AsyncCore)?)$"
-    r"|^_?(init|initiali[sz]e|configure|set_?up)",
+    r"|[tT]oString|Dispose(Async|Core|AsyncCore)?|load|shut_?down|destroy|tear_?down)$"
+    r"|^_?(init|initiali[sz]e|configure|set_?up|recover|restore|replay|load_?(all|pref|conf|setting))",
     re.IGNORECASE,
 )
 """Methods that run before other threads know the object, or when none has it any more."""
@@ -43,6 +43,11 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _TASKS = re.compile(r"asyncio\.|anyio\.|trio\.")
+
+
+_SIZE = re.compile(r"\.(size|isEmpty|isNotEmpty|count|Count|length|Length)(\(\))?$")
+_STREAM = re.compile(r"(Stream|Reader|Writer)$")
+"""Classes that one thread reads or writes, with methods that their base declares as synchronized."""
 
 
 class _Use(NamedTuple):
@@ -60,6 +65,8 @@ def uses_without_lock(facts: Facts) -> Iterator[Hit]:
         return
     seen: set[Scope] = set()
     for owner, fields in _fields(facts).items():
+        if any(_STREAM.search(base) for base in (owner, *facts.classes.get(owner, ()))):
+            continue
         methods = [scope for scope in facts.scopes if scope.owner == owner and scope.name]
         if not any(regions_around(_Body(scope.body), regions) or _holds(scope, regions) for scope in methods):
             continue
@@ -74,25 +81,36 @@ def uses_without_lock(facts: Facts) -> Iterator[Hit]:
                 continue
             late = [*changes, *(each for each in reads if _is_late(each, owner))]
             held = [each for each in late if _is_held(each, regions)]
-            loose = [
+            unheld = [
                 each
                 for each in late
                 if each not in held
                 and not regions_around(each, regions)
-                and _matters(each, kind, facts)
                 and not _is_head(each, regions)
                 and not _is_called_with_lock(each.scope, regions, facts)
             ]
-            if len(loose) > len(held):
+            loose = [each for each in unheld if _matters(each, kind, facts)]
+            if len(loose) > len(held) or (facts.language != "go" and _most_change(unheld, held)):
                 continue  # The lock may be there for something else.
-            for each in loose:
+            for each in sorted(loose, key=lambda use: _is_size(use, facts)):
                 if each.scope in seen:
                     continue
                 seen.add(each.scope)
                 lock = next(iter(_locks(held[0], regions)), "a lock")
                 doing = "changed" if each.changes else "read"
                 what = f"{field} is {doing} here without {lock}, which guards it elsewhere"
-                yield Hit(each.span, what, POSSIBLE if _is_one_step(each, facts) else LIKELY)
+                harmless = _is_one_step(each, facts) or _is_size(each, facts)
+                yield Hit(each.span, what, POSSIBLE if harmless else LIKELY)
+
+
+def _most_change(unheld: list[_Use], held: list[_Use]) -> bool:
+    """Return whether more changes are made without the lock than with it."""
+    return sum(each.changes for each in unheld) > sum(each.changes for each in held)
+
+
+def _is_size(use: _Use, facts: Facts) -> bool:
+    """Return whether a use only reads how many items there are, which may be a little old."""
+    return not use.changes and _SIZE.search(facts.text(use.span)) is not None
 
 
 def _is_one_step(use: _Use, facts: Facts) -> bool:
@@ -197,7 +215,7 @@ def _changes(field: str, owner: str, facts: Facts) -> Iterator[_Use]:
     ]
     for span in changed:
         scope = facts.named_function_of(_Body(span))
-        if scope is not None and scope.owner == owner and not _is_shadowed(field, scope, names):
+        if scope is not None and scope.owner == owner and not _is_shadowed(field, scope, names, facts):
             yield _Use(span, scope, True)
 
 
@@ -216,7 +234,7 @@ def _reads(field: str, owner: str, changes: list[_Use], facts: Facts) -> Iterato
     for access in facts.accesses.where(lambda start, end: source.find(word, start, end) >= 0):
         if access.written in names or any(access.written.startswith(f"{name}.") for name in names):
             scope = facts.named_function_of(access)
-            if scope is None or scope.owner != owner or _is_shadowed(field, scope, names):
+            if scope is None or scope.owner != owner or _is_shadowed(field, scope, names, facts):
                 continue
             if not any(each.span.start <= access.span.start < each.span.end for each in changes):
                 yield _Use(access.span, scope, False)
@@ -226,8 +244,16 @@ def _same(text: str, field: str, facts: Facts) -> bool:
     return facts.language == "go" and re.fullmatch(rf"\w+\.{re.escape(field)}", text) is not None
 
 
-def _is_shadowed(field: str, scope: Scope, names: set[str]) -> bool:
-    return field in names and any(each.name == field for each in scope.parameters)
+def _is_shadowed(field: str, scope: Scope, names: set[str], facts: Facts) -> bool:
+    """Return whether a parameter or a variable of the function has the name of the field."""
+    if field not in names:
+        return False
+    if any(each.name == field for each in scope.parameters):
+        return True
+    declared = (
+        rf"(?:\b(?:val|var|int|long|double)|[A-Z][\w.]*(?:<[^;=()]*>)?(?:\[\])?)\s+{re.escape(field)}\s*[=:;]"
+    )
+    return re.search(declared, facts.text(scope.body)) is not None
 
 
 def _is_maker(scope: Scope, owner: str) -> bool:
@@ -288,11 +314,13 @@ def _said_of(scope: Scope, facts: Facts) -> str:
 
 def _is_called_with_lock(scope: Scope, regions: list[Region], facts: Facts, levels: int = 3) -> bool:
     """Return whether a caller holds the lock, or is not known: a private method may have others elsewhere."""
-    if _holds(scope, regions) or levels == 0:
-        return levels == 0
+    if levels == 0:
+        return True
     callers = [call for call in facts.callers_of(scope) if facts.named_function_of(call) is not scope]
     if any(regions_around(call, regions) for call in callers):
         return True
+    if _holds(scope, regions):
+        return False
     if any(call.is_launched for call in callers) or _is_given(scope, facts):
         return False  # A thread begins with it, and holds nothing.
     if facts.language == "go":

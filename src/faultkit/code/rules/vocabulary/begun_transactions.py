@@ -59,7 +59,11 @@ def kept_after_failure(facts: Facts) -> Iterator[tuple[Span, str]]:
         scope = facts.named_function_of(call)
         if scope is None or call.arguments or _KEPT.match(call.receiver_written) is None:
             continue
-        if "rollback" in facts.text(scope.span) or f"with {call.receiver_written}" in facts.text(scope.span):
+        text = facts.text(scope.span)
+        if any(
+            each in text
+            for each in ("rollback", f"with {call.receiver_written}", f"{call.receiver_written}.close(")
+        ):
             continue
         handlers = [one for each in facts.tries_around(call) for one in each.handlers if not one.raises]
         if handlers and not call.is_managed and not _is_given_up(call.receiver_written, handlers[0], facts):

@@ -65,9 +65,9 @@ def _is_passed_on(returned: str, gives: re.Pattern[bytes], facts: Facts) -> bool
 
 
 def _is_of_one_run(name: str, place: Place, facts: Facts) -> bool:
-    """Return whether the function made the channel itself and uses it in no loop: it wakes something."""
+    """Return whether the function that takes the slot made the channel: its slots end with a return."""
     made = facts.assignments_to(name, place) if name.isidentifier() else ()
-    return any(each.scope is facts.function_of(place) for each in made) and not facts.loops_around(place)
+    return any(each.scope is facts.function_of(place) for each in made)
 
 
 def _block_of(at: int, facts: Facts) -> int:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.lock_regions import Region, lock_regions, regions_around
+from faultkit.code.rules.vocabulary.lock_regions import (
+    Region,
+    is_called_in_lock,
+    lock_regions,
+    regions_around,
+)
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -54,6 +59,8 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
         )
         if name not in maps or scope is None or key is None or regions_around(asked, regions):
             continue
+        if is_called_in_lock(scope, facts):
+            continue
         if asked.method in _ASKS:
             depends = ""
         elif asked.assigned and asked.method != "TryGetValue":
@@ -62,8 +69,35 @@ def _asked_and_set(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, 
             continue
         rest = Span(asked.span.end, scope.body.end)
         later = _set_later(name, key.value.text, depends, rest, facts)
+        if later is not None and not depends and _is_same_for_all(asked, later, facts):
+            continue
         if later is not None and not any(each.span.start <= later.start < each.span.end for each in regions):
             yield later, f"another thread may set {name}[{key.value.text}] between the question and this"
+
+
+def _is_same_for_all(asked: Call, later: Span, facts: Facts) -> bool:
+    """Return whether it does not matter which of two threads sets a key: both go on, and what is set is no
+    object that is made here. Two objects made for one key are used side by side."""
+    refused = any(
+        step.kind == "branch"
+        and is_within(asked.span, step.span)
+        and not is_within(later, step.span)
+        and _REFUSES.search(facts.text(step.span))
+        for step in facts.steps
+    )
+    if refused:
+        return False
+    names = {*re.findall(r"[A-Za-z_]\w*", facts.text(later))}
+    made = [one.call for name in names for one in facts.assignments_to(name, asked) if name in one.targets]
+    made += facts.within(facts.calls, later)
+    return not any(call is not None and call.constructs and _LIVE.search(call.method) for call in made)
+
+
+_LIVE = NamePattern(
+    r"(Lock|Semaphore|Mutex|Atomic\w+|Adder|List|Map|Set|Queue|Deque|Dictionary|Bag|Client|Connection|Session|Channel"
+    r"|Executor|Thread|Timer|Pool|Bucket|Limiter|Counter|Worker|Subscription|State|Context|Window|Buffer|Stream)$"
+)
+"""Objects that change, or hold something outside: it matters that all callers have the same."""
 
 
 _IS_THERE = re.compile(
@@ -107,7 +141,7 @@ def _claimed(maps: set[str], facts: Facts, regions: list[Region]) -> Iterator[tu
             if step.kind == "branch"
             and re.search(rf"\b{held}\s*(?:!=|is not)\s*null|\b{held}\s+is\s+not\b", step.text)
             and _REFUSES.search(facts.text(step.span))
-            and not re.search(rf"\breturn\s+{held}\s*;?\s*$", facts.text(step.span), re.MULTILINE)
+            and not re.search(rf"\b(?:return|throw)\s+{held}\b", facts.text(step.span))
         ]
         if not refused:
             continue
@@ -179,8 +213,22 @@ def _counted(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, str]]:
         name = each.targets[0].removeprefix("self.")
         if each.scope is None or name not in volatile or each.operator not in ("++", "--", "+=", "-="):
             continue
-        if not regions_around(each, regions):
+        if _is_of_loop(each.scope, facts):
+            continue  # The loop of its own thread alone may change it; others read it.
+        if not regions_around(each, regions) and not is_called_in_lock(each.scope, facts):
             yield each.span, f"{name} is read and written in two steps: volatile does not make them one"
+
+
+def _is_of_loop(scope: Scope, facts: Facts, levels: int = 2) -> bool:
+    """Return whether a function is the loop of a thread, or only such a loop calls it."""
+    if scope.short_name in ("run", "Run"):
+        return True
+    callers = {facts.named_function_of(call) for call in facts.callers_of(scope)} - {scope}
+    return (
+        bool(callers)
+        and levels > 0
+        and all(each is not None and _is_of_loop(each, facts, levels - 1) for each in callers)
+    )
 
 
 def _is_volatile(field: Assignment, facts: Facts) -> bool:

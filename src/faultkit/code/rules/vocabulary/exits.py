@@ -37,10 +37,24 @@ _AT_ONCE = frozenset(
         "count", "list", "nanoTime", "currentTimeMillis", "monotonic", "time", "now", "instant", "start",
         "perf_counter", "timer", "GetTimestamp", "StartNew", "startTimer", "labels", "inc", "observe",
         "time_ns", "incrementAndGet", "sleep", "Delay", "Yield", "acquire", "lock", "WaitAsync", "tryLock",
-        "tryAcquire", "Wait",
+        "tryAcquire", "Wait", "Add", "Remove", "Clear", "ContainsKey", "TryGetValue", "length", "dict",
+        "peek",
     )
 )  # fmt: skip
 """Methods of collections, clocks, metrics and locks, which hardly fail."""
+
+
+_READS = re.compile(r"^(get|is|has|size|length|count|max|min|abs)([A-Z_]|$)", re.IGNORECASE)
+_FOR_OTHERS = frozenset(("release", "unlock", "signal", "signalAll", "notify", "notifyAll", "Release"))
+"""Methods that let others go on."""
+
+
+def hardly_fails(call: Call) -> bool:
+    """Return whether a call is one of a collection, a clock, a number or a lock, makes an object, or only
+    reads a property of one."""
+    if call.method in _AT_ONCE or call.method in _FOR_OTHERS or call.constructs:
+        return True
+    return call.receiver_written == "Math" or (not call.arguments and _READS.match(call.method) is not None)
 
 
 def call_that_fails_before(
@@ -83,6 +97,8 @@ def exit_between(begin: int, first: int, ends: Iterable[Placed], scope: Scope, f
             continue  # A handler of this function may release it.
         if any(_is_before(end, step, facts) for end in ends) or _is_of_failed(begin, step, facts):
             continue
+        if facts.are_exclusive(Place(Span(begin, begin + 1)), step):
+            continue  # Nothing was taken on the way to it.
         return step
     return None
 
@@ -143,12 +159,7 @@ def left_before(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) 
         before = Span(begin, min(limit, min(end.span.start for end in behind)))
         return "something before it fails" if _passes_on(before, scope, facts) else ""
     for call in facts.within(facts.calls, Span(begin, limit)):
-        if (
-            facts.function_of(call) is not scope
-            or call.method in _AT_ONCE
-            or is_logging(call)
-            or call.constructs
-        ):
+        if facts.function_of(call) is not scope or is_logging(call) or hardly_fails(call):
             continue
         if call.span.end > limit or any(is_within(end.span, call.span) for end in ends):
             continue

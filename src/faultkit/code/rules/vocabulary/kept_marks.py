@@ -129,7 +129,10 @@ def _marked(facts: Facts) -> Iterator[_Change]:
             yield _Change(f"{_key(path)}({key})", call.span, call.method in _MARKS)
 
 
-_BUSY = re.compile(r"(?i:busy|locked|active|in_?progress|in_?flight)$|[a-z]ing$")
+_BUSY = re.compile(
+    r"(?i:busy|locked|active|in_?progress|in_?flight)$"
+    r"|(?i:(?<!incom)(?<!outgo)(?<!str)(?<!sett)(?<!miss)(?<!exist)(?<!remain)(?<!encod)(?<!head)(?<!pend)ing)$"
+)
 """Flags that say that work is under way."""
 _TRUTHS = {"true": True, "True": True, "false": False, "False": False}
 _SETS = ("set", "store", "Store", "lazySet")

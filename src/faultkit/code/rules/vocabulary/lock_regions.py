@@ -100,6 +100,22 @@ UNWRAPS = ("unwrap", "expect", "unwrap_or_else", "map_err", "ok", "context", "wi
 """Methods that give the guard of a lock, or the error of one that a thread has poisoned (Rust)."""
 
 
+def is_called_in_lock(scope: Scope, facts: Facts, levels: int = 2) -> bool:
+    """Return whether all callers of a function in this text hold a lock, and there is one."""
+    regions = lock_regions(facts)
+    callers = facts.callers_of(scope) if regions else ()
+    return bool(callers) and all(
+        regions_around(call, regions)
+        or (
+            levels > 1
+            and (outer := facts.named_function_of(call)) is not None
+            and outer is not scope
+            and is_called_in_lock(outer, facts, levels - 1)
+        )
+        for call in callers
+    )
+
+
 def guard_of(taken: Call, facts: Facts) -> tuple[str, Span] | None:
     """Return the variable that keeps a lock, and the rest of the block that it lives in (Rust).
 

@@ -97,12 +97,19 @@ def through_functions(waits: set[Call], facts: Facts) -> set[Call]:
             for scope in holders
             if scope is not None and not _GIVES_BACK.search(facts.text(scope.body))
             for call in (*facts.callers_of(scope), *_of_items(scope, facts), *_of_bound(scope, facts))
-            if not call.is_launched and facts.named_function_of(call) is not scope
+            if not call.is_launched
+            and facts.named_function_of(call) is not scope
         } - found - waits  # fmt: skip
         if not newest:
             break
         found |= newest
     return found
+
+
+def is_left_running(call: Call, facts: Facts) -> bool:
+    """Return whether an async function of this text is called and its result dropped: `_ = Poll(invoice)`."""
+    dropped = not call.is_awaited and (call.is_discarded or call.assigned == ("_",))
+    return dropped and any(scope.is_async for scope in facts.functions_named(call.method))
 
 
 def _of_items(scope: Scope, facts: Facts) -> Iterator[Call]:

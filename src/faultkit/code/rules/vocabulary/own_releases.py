@@ -29,16 +29,16 @@ RELEASES = frozenset(
      "recycle", "GiveBack", "returnConnection", "return_connection")
 )  # fmt: skip
 """Methods that give back what a call has taken, by their names."""
-_OWN = RELEASES | frozenset(
+_OWN = (RELEASES - {"Return", "Put"}) | frozenset(
     ("aclose", "dispose", "destroy", "terminate", "Disconnect", "DisconnectAsync", "ReleaseAsync",
      "releaseLock", "giveBack", "give_back", "checkin", "logout", "unsubscribe",
      "Unsubscribe", "disconnectSync", "Logout", "shutdown", "shutdownNow", "Terminate", "Unlock",
      "UnlockAsync", "abandon", "release_lock", "unlockAsync", "releaseAsync", "deallocate", "Free", "free")
-) - {"Return", "Put"}  # fmt: skip
+)  # fmt: skip
 """The same, of the object itself."""
 _IN_MEMORY = NamePattern(
     r"Byte(Array|Buffer)?(In|Out)putStream|String(Reader|Writer|IO|Builder|Content)|BytesIO|MemoryStream|bytes\.|strings\."
-    r"|zip\.NewWriter|(gzip|zlib|flate|lzw|bzip2|brotli)\.New\w+|multipart\.NewWriter|tar\.NewWriter|csv\.|GZIP\w+Stream"
+    r"|zip\.NewWriter|(gzip|zlib|flate|lzw|bzip2|brotli|zstd|lz4|s2|snappy)\.New\w+|multipart\.NewWriter|tar\.NewWriter|csv\.|GZIP\w+Stream"
     r"|CancellationTokenSource|HttpRequestMessage|\w+Content$|createDeferred|Subject$|tracer|[sS]pan|Scanner$|Printer$"
     r"|[sS]top[wW]atch|[pP]rogress|[sS]pinner|tqdm|Formatter$|PrintWriter$|createInterface|io\.Pipe$|Object(In|Out)putStream$"
     r"|InitialContext$|(Xml|XML|Json|JSON)(Text)?(Reader|Writer|Generator)$|\.(createGenerator|createParser|createXML\w+)$"
@@ -83,7 +83,7 @@ def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
         taken = end.origin
         if taken is None or taken in seen or not taken.assigned:
             continue
-        if end.receiver_written.rstrip("?!") != taken.assigned[0] or not _is_on_way(end, taken, facts):
+        if end.receiver_written.rstrip("?!") != taken.assigned[0] or not is_on_way(end, taken, facts):
             continue
         seen.add(taken)
         if taken_severity(taken.name, facts.language) is None and _must_be_released(taken, end, facts):
@@ -99,7 +99,7 @@ def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
                 continue
             seen.add(lent)
             known = taken_severity(lent.name, facts.language) is not None
-            if not known and each.scope is scope and _is_on_way(end, lent, facts) and lent.assigned:
+            if not known and each.scope is scope and is_on_way(end, lent, facts) and lent.assigned:
                 yield lent, "medium"
 
 
@@ -116,7 +116,7 @@ def _must_be_released(taken: Call, end: Call, facts: Facts) -> bool:
         return False
     if (
         (runs_once(scope) and not scope.parameters)
-        or _wraps_given(taken, scope)
+        or _wraps_given(taken, scope, facts)
         or _ENDS.match(scope.short_name)
     ):
         return False
@@ -135,7 +135,7 @@ def _must_be_released(taken: Call, end: Call, facts: Facts) -> bool:
     return True
 
 
-def _is_on_way(end: Call, taken: Call, facts: Facts) -> bool:
+def is_on_way(end: Call, taken: Call, facts: Facts) -> bool:
     """Return whether the function gives a thing back where nothing has gone wrong: in no branch behind it.
 
     What is closed in one branch only is kept or handed on in the others."""
@@ -160,14 +160,19 @@ def _ends_with_another(taken: Call, scope: Scope, facts: Facts) -> bool:
     )
 
 
-def _wraps_given(taken: Call, scope: Scope) -> bool:
+def _wraps_given(taken: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a reader or writer is made over another stream, whose owner closes that."""
     first = taken.positional[0].value if taken.positional else None
     if not taken.constructs or first is None:
         return False
     given = {one.name for one in scope.parameters if _STREAMS.search(one.type)}
     wraps = _STREAMS.search(taken.method) is not None and first.shape in ("name", "call")
-    return first.text in given or (wraps and not _PATHS.search(first.text))
+    if first.text in given or (wraps and not _PATHS.search(first.text)):
+        return True
+    if first.shape == "call" and _IN_MEMORY.search(re.split(r"[(<]", first.text.removeprefix("new "))[0]):
+        return True
+    made = [one.call for one in facts.assignments_to(first.text, taken)] if first.shape == "name" else []
+    return any(call is not None and call.constructs and _STREAMS.search(call.method) for call in made)
 
 
 _STREAMS = NamePattern(r"(Stream|Reader|Writer|Socket|Connection|Channel|byte\[\]|Memory|Span)(<.*>)?\??$")
@@ -186,7 +191,9 @@ def is_stored(name: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_MEMORY = re.compile(r"(ArrayPool|MemoryPool)\b.*\.Rent$|[mM]emoryPool\w*\.Rent$")
+_MEMORY = re.compile(
+    r"(ArrayPool|MemoryPool)\b.*\.Rent$|[mM]emoryPool\w*\.Rent$|(^|\.)Unpooled\.\w+$|Lease(<.*>)?\.Create$"
+)
 
 
 _BUILT = re.compile(r"(Writer|Merger|Builder|Buffer|Document|Workbook|Canvas|Presentation)$")
@@ -224,9 +231,12 @@ _EXITS = (
 
 
 def _is_taken_later(taken: Call, end: Call, scope: Scope, facts: Facts) -> bool:
-    """Return whether a lock is only made here, and what is given back is taken by another call on it."""
+    """Return whether an object is only made here, and what is given back is taken by another call on it: a
+    lock, or the session of a service that has a `logout`."""
+    if taken.constructs and end.method.lower() == "logout":
+        return True
     return (
-        taken.constructs
+        (taken.constructs or taken.method.startswith(("new", "New", "create", "Create")))
         and end.method in _PERMITS
         and any(
             _TAKES_PERMIT.match(each.method) and each.receiver_written == taken.assigned[0]
@@ -239,6 +249,18 @@ def _exits_after(end: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether the program ends in this function after the release: then all is given back."""
     return any(
         each.span.start > end.span.end for each in facts.within(facts.calls_named(*_EXITS), scope.body)
+    )
+
+
+def is_collected(taken: Call, end: Call, facts: Facts) -> bool:
+    """Return whether a thing that no list of libraries knows ends when it is dropped: Python closes what has
+    no references, and `release` of an object of the JVM that was not acquired gives back memory."""
+    if facts.language == "python":
+        return end.method not in _PROCESSES
+    return (
+        facts.language in ("java", "kotlin")
+        and end.method == "release"
+        and not re.match(r"(try_?)?(acquire|borrow|lease|take|lock|checkout)", taken.method, re.IGNORECASE)
     )
 
 
