@@ -108,7 +108,7 @@ POSSIBLE = [
 
             public async Task<Client> ClientAsync()
             {
-                if (_client == null)
+                if (_client == null || _client.ValidUntil < DateTime.Now)
                     _client = await Client.LoginAsync(_name);
                 return _client;
             }
@@ -239,13 +239,13 @@ LIKELY_ONES = [
         """
         class Backend
         {
-            private Client _client;
+            private Token _token;
 
-            public async Task<Client> ClientAsync()
+            public async Task<Token> TokenAsync()
             {
-                if (_client == null || _client.ValidUntil < DateTime.Now)
-                    _client = await Client.LoginAsync(_name);
-                return _client;
+                if (_token == null || _token.ValidUntil < DateTime.Now)
+                    _token = await _identity.LoginAsync(_name);
+                return _token;
             }
         }
         """,

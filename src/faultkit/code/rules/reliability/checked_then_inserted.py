@@ -83,20 +83,43 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(span, what, LIKELY if is_compared(field, facts.text(span)) else POSSIBLE)
     for claim in claims(facts):
         what = f"{_OTHERS[claim.thing.kind]} between {claim.asked} and {claim.taken}"
-        yield Hit(claim.span, what, POSSIBLE if _is_harmless(claim) else LIKELY)
+        yield Hit(claim.span, what, POSSIBLE if _is_harmless(claim, facts) else LIKELY)
 
 
 _FILLED = re.compile(r"cache|memo|lookup|known", re.IGNORECASE)
 
 
-def _is_harmless(claim: Claim) -> bool:
+_FILLS = re.compile(r"^(fetch|getOr[A-Z]\w*|get_or_\w+|remember|wrap)$")
+_CONSTANT = re.compile(r"(?:\w+(?:\.|::))?[A-Z][A-Z0-9_]{2,}")
+_OF_CONTENT = re.compile(r"hash|digest|sha\d|md5|checksum|fingerprint", re.IGNORECASE)
+
+
+def _is_harmless(claim: Claim, facts: Facts) -> bool:
     """Return whether two that come at once set the same value, or the function is called once by its name."""
     thing = claim.thing
-    if thing.counts or thing.kind == "file":
+    if thing.kind == "file":
+        return _is_named_by_content(thing, facts)
+    if thing.counts:
         return False
+    if thing.kind == "key" and _FILLS.match(thing.scope.short_name):
+        return True
+    given = () if thing.call is None else thing.call.positional
+    if thing.kind == "key" and any(_CONSTANT.fullmatch(each.value.text) for each in given):
+        return True  # One flag of the program, such as that of a migration.
     if thing.kind == "flag":
         return runs_once(thing.scope) or not _says_under_way(thing)
     return _FILLED.search(thing.store) is not None
+
+
+def _is_named_by_content(thing: Thing, facts: Facts) -> bool:
+    """Return whether the path of a file is made of a hash of what is written: both write the same."""
+    texts = [thing.key, thing.raw_key]
+    texts += [
+        each.value.text
+        for each in facts.within(facts.assignments, thing.scope.body)
+        if each.value is not None and not {*each.targets}.isdisjoint(texts)
+    ]
+    return any(map(_OF_CONTENT.search, texts))
 
 
 def _says_under_way(thing: Thing) -> bool:

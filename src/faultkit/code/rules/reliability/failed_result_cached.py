@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 
 _HANDLED = re.compile(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
 _ENDS = re.compile(
@@ -101,6 +101,7 @@ def _is_in_branch(call: Call, after: int, facts: Facts) -> bool:
 # JavaScript.
 
 
+_IMPORTS = re.compile(r"(?:Promise\.all\(\s*\[\s*)?import\(")
 _IS_FIELD = re.compile(r"self\.#?\w+(\[.*\])?")
 
 
@@ -174,6 +175,8 @@ def _is_guarded(each: Assignment, target: str, facts: Facts) -> bool:
 
 def _is_pending(text: str, call: Call | None, place: Call | Assignment, facts: Facts) -> bool:
     """Return whether a value is a promise that was just started."""
+    if _IMPORTS.match(text):
+        return False  # A part of the program that is missing is missing the next time, too.
     if text.startswith(("await ", "(await", "Promise.resolve")) or (
         call is not None and _ENDS.search(call.method)
     ):
@@ -207,9 +210,37 @@ def _holds_promises(place: Call | Assignment, facts: Facts) -> bool:
 
 
 def _is_handled(place: Call | Assignment, facts: Facts) -> bool:
+    """Return whether a failure is handled here, or what is kept is taken out again by this function or by the
+    one of this text that was started."""
     scope = facts.named_function_of(place)
     text = facts.text(place.span if scope is None else scope.body)
-    return _HANDLED.search(text) is not None
+    if _HANDLED.search(text):
+        return True
+    name = place.targets[0] if isinstance(place, Assignment) else place.receiver_written
+    kept = name.partition("[")[0]
+    around = [] if scope is None else [scope]
+    around += [
+        each
+        for call in (() if scope is None else facts.within(facts.calls, scope.body))
+        for each in facts.functions_named(call.method)
+        if call in facts.callers_of(each)
+    ]
+    return any(_takes_back(kept, each, facts) for each in around)
+
+
+def _takes_back(kept: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function deletes what is kept on a branch of its own, as after an error."""
+    anew: list[Call | Assignment] = [
+        call
+        for call in facts.within(facts.calls_of_method("delete"), scope.body)
+        if call.receiver_written == kept
+    ]
+    anew += [
+        each
+        for each in facts.within(facts.assignments, scope.body)
+        if kept in each.targets and each.value is not None and each.value.text in ("undefined", "null")
+    ]
+    return any(is_within(each.span, arm.span) for each in anew for arm in facts.arms)
 
 
 # Java, Kotlin, C#.
@@ -226,6 +257,8 @@ def _futures(facts: Facts) -> Iterator[Hit]:
             continue
         if re.search(r"\bCompile\w*\(", facts.text(call.span)):
             continue  # It fails each time.
+        if _is_local(call, facts) or _is_taken_out(call, facts):
+            continue
         text, given = facts.whole_text, facts.text(call.span)
         is_map = re.search(rf"{_FUTURE}[^;=\n]*>\s*{name}\b|\b{name}\b[^;\n]*{_FUTURE}", text) is not None
         is_started = call.method == "GetOrCreate" and re.search(r"=>\s*\w+(\.\w+)*Async\(", given)
@@ -242,7 +275,50 @@ def _futures(facts: Facts) -> Iterator[Hit]:
         if is_done or made is None:
             continue  # A task that is done already cannot fail.
         if is_kept and not re.search(r"\bcatch\b|IsFaulted", facts.whole_text):
-            yield Hit(call.span, "a task that has failed stays in the Lazy", LIKELY)
+            few = _is_of_one_request(call, facts)
+            yield Hit(call.span, "a task that has failed stays in the Lazy", POSSIBLE if few else LIKELY)
+
+
+def _is_of_one_request(call: Call, facts: Facts) -> bool:
+    """Return whether the object that keeps a task lives for one request: a struct, or a class that is given
+    what belongs to a request (C#)."""
+    scope = facts.named_function_of(call)
+    owner = re.escape("" if scope is None else scope.owner.rpartition(".")[2])
+    if not owner:
+        return False
+    makers = [each for each in facts.functions_named(owner) if each.owner]
+    given = {one.type.rpartition(".")[2] for each in makers for one in each.parameters}
+    return (
+        re.search(rf"\bstruct\s+{owner}\b", facts.whole_text) is not None
+        or not given.isdisjoint(("ISession", "IHttpContextAccessor", "HttpContext"))
+        or any(name.endswith("DbContext") for name in given)
+    )
+
+
+def _is_local(call: Call, facts: Facts) -> bool:
+    """Return whether a map ends with the function that made it."""
+    name = call.receiver_written
+    return name.isidentifier() and any(
+        name in each.targets and each.scope is not None for each in facts.assignments_to(name, call)
+    )
+
+
+def _is_taken_out(call: Call, facts: Facts) -> bool:
+    """Return whether other code takes entries out of a map when a task ends or fails."""
+    return any(
+        each.receiver_written == call.receiver_written
+        and (
+            facts.handlers_around(each)
+            or facts.is_in_finally(each)
+            or any(one.method in _AT_END for one in facts.calls_around(each))
+        )
+        for each in facts.calls_of_method(*_REMOVES)
+    )
+
+
+_AT_END = frozenset(
+    ("whenComplete", "whenCompleteAsync", "handle", "exceptionally", "invokeOnCompletion", "ContinueWith")
+)
 
 
 _AFTER_SUCCESS = frozenset(
@@ -374,11 +450,18 @@ def _once(facts: Facts) -> Iterator[Hit]:
                 break
 
 
+_MEANT = re.compile(r"(?i)//[^\n]*(?:intentional|deliberate|on purpose|won't retry|not retried)")
+"""A comment that says that the failure is to be kept."""
+
+
 def _cells(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("get_or_init"):
         name = call.receiver_written.rpartition(".")[2]
         if re.search(rf"\b{re.escape(name)}\s*:[^;=\n]*{_ONCE}", facts.whole_text):
-            yield Hit(call.span, f"{name} keeps an error for every later caller", LIKELY)
+            scope = facts.named_function_of(call)
+            is_meant = scope is not None and _MEANT.search(facts.text(scope.span)) is not None
+            what = f"{name} keeps an error for every later caller"
+            yield Hit(call.span, what, POSSIBLE if is_meant else LIKELY)
 
 
 RULE = Rule(

@@ -16,10 +16,12 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.collaborators import is_store_call
+from faultkit.code.rules.vocabulary.live_objects import is_live, makes_live
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
-from faultkit.code.rules.vocabulary.name_places import is_boundary
+from faultkit.code.rules.vocabulary.name_places import has_word
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import frequency_of, is_for_screen
+from faultkit.code.rules.vocabulary.singletons import singletons
 from faultkit.code.rules.vocabulary.stores import ATOMIC, MapStore, Put, lookups, map_stores, puts_of, words
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -97,8 +99,8 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     if _FOR_ONE_REQUEST.search(put.scope.owner) and not _SHARED.search(store.text):
         return None  # Each request has an object of its own.
     asked = next(lookups(store, put, facts), None)
-    if asked is None:
-        return None
+    if asked is None or not _IS_TESTED.search(facts.text(Span(max(0, asked.start - 60), put.span.end))):
+        return None  # Without a test, what is there is only compared with what is loaded.
     between = Span(asked.end, put.span.end)
     if _OR_ELSE.match(facts.text(Span(asked.end, min(asked.end + 16, put.span.end)))):
         return None  # What is there is compared with what is loaded in any case.
@@ -110,25 +112,36 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
         what = f"until {store.bare} has the value, every caller loads it again"
         # A lock that is given back before the load may be a choice: it is not held over I/O.
         is_choice = _LOCK_WORDS.search(facts.text(put.scope.span)) is not None
-        is_shared = _SHARED.search(store.text) is not None or _is_static(store.bare, facts)
-        has_many = is_shared or _AGE.search(facts.text(put.scope.span)) or _is_frequent(put, facts)
+        has_many = _is_asked_by_many(store, put, facts) or makes_live(loaded, facts, levels=1)
         return Hit(loaded, what, LIKELY if has_many and not is_choice else POSSIBLE)
     if _EVENTS.search(put.scope.short_name):
         return None  # Events of one thing come one after the other.
     if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
-        text = f"{store.bare} {facts.text(between)}"
         what = f"{store.bare} is asked and filled in two steps: several callers make the value, one is kept"
-        return Hit(put.span, what, LIKELY if _COSTLY.search(put.value) or _COSTLY.search(text) else POSSIBLE)
+        return Hit(put.span, what, LIKELY if makes_live(between, facts) else POSSIBLE)
     return None
 
 
-_COSTLY = re.compile(
-    r"(?i:client|conn|pool|channel|limiter|lock|semaphore|session|subscri|socket|breaker|counter|thread|executor)"
-    r"|\b(?:open|start|create|connect|register|fetch|query|load|download)\w*\("
-)
-"""What is lost or leaks if it is made twice: plain values are not."""
+def _is_asked_by_many(store: MapStore, put: Put, facts: Facts) -> bool:
+    """Return whether several callers come at once: all share the map, or it is filled for each request.
+
+    A map that is filled once for each key matters less: one of a script needs values that get too old, and
+    one of C# must be of a class of which there is one object."""
+    if any(call.method.lower().startswith("schedule") for call in facts.calls_around(put)):
+        return False
+    if _is_frequent(put, facts):
+        return True
+    is_static = _is_static(store.bare, facts)
+    if facts.language in JAVASCRIPT:
+        return is_static and _AGE.search(facts.text(put.scope.span)) is not None
+    if facts.language == "csharp" and not is_static:
+        return put.scope.owner.rpartition(".")[2] in singletons(facts)
+    return is_static or _SHARED.search(store.text) is not None
+
+
 _EVENTS = re.compile(r"^on[A-Z]|[a-z](?:Added|Removed|Changed|Connected|Joined|Discovered)$")
 _FOR_ONE_REQUEST = re.compile(r"(?:AuthorizationHandler|Controller|PageModel|ViewModel)$")
+_IS_TESTED = re.compile(r"\b(?:if|when|match|while|switch)\b|\?|\|\||=>|->|\.or|\bunless\b")
 _OR_ELSE = re.compile(r"\)?\s*(?:\?\?|\|\||\?:|,)\s*-?\d")
 
 
@@ -158,7 +171,7 @@ def _makes(put: Put, between: Span, facts: Facts) -> bool:
         call is not None
         and (call.arguments or not call.constructs)
         and call.method not in ("get", "getOrDefault")
-        and not _is_cheap(call)
+        and not _CHEAP.match(call.method)
         for call in values
     )
 
@@ -167,11 +180,7 @@ _CHEAP = re.compile(
     r"^(append|item|entry|\w*Entry|record|time\.\w+|MustCompile|Compile|compile|hash\w*|get[A-Z]\w*|to\w+|\w*[eE]tag\w*"
     r"|make|new|String|valueOf|of|from)$"
 )
-
-
-def _is_cheap(call: Call) -> bool:
-    """Return whether to make a value twice does no harm: it is a value and no connection, limiter or lock."""
-    return _CHEAP.match(call.method) is not None
+"""Makers of values, which may be made twice."""
 
 
 def _of_member(each: Assignment, facts: Facts) -> Hit | None:
@@ -207,7 +216,7 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     tested = [
         step
         for step in tests
-        if any(name in step.text and _has_word(name, step.text) for name in own)
+        if any(name in step.text and has_word(name, step.text) for name in own)
         and (_TOKEN_LIKE.search(bare) or _AGE.search(step.text))
         and _MISSING.search(step.text)
         and (is_within(each.span, step.span) or _returns_early(step, facts))
@@ -221,12 +230,12 @@ def _of_member(each: Assignment, facts: Facts) -> Hit | None:
         return None
     what = f"while {bare} is missing or too old, every caller loads it again"
     has_many = (
-        any(_AGE.search(step.text) for step in tested)
+        (any(_AGE.search(step.text) for step in tested) and not is_live(bare.lstrip("_").capitalize()))
         or (is_global and not is_member)
         or _is_static(bare, facts)
         or _is_frequent(each, facts)
     )
-    return Hit(loaded, what, LIKELY if has_many and _has_word(bare, tested[-1].text) else POSSIBLE)
+    return Hit(loaded, what, LIKELY if has_many and has_word(bare, tested[-1].text) else POSSIBLE)
 
 
 def _is_frequent(place: Placed, facts: Facts) -> bool:
@@ -239,16 +248,6 @@ def _is_static(name: str, facts: Facts) -> bool:
     if name in facts.file_names:
         return True
     return re.search(rf"\bstatic\b[^;=(){{}}]*\b{re.escape(name)}\b", facts.whole_text) is not None
-
-
-def _has_word(name: str, text: str) -> bool:
-    """Return whether a text has a name that begins and ends where words do."""
-    start = text.find(name)
-    while start >= 0:
-        if is_boundary(text, start) and is_boundary(text, start + len(name)):
-            return True
-        start = text.find(name, start + 1)
-    return False
 
 
 _EXPIRES = re.compile(

@@ -40,7 +40,8 @@ _GIVES = {
     "acquire": ("release", "relinquish"), "lock": ("unlock", "release"),
     "checkout": ("checkin", "return"), "borrow": ("return", "giveback"),
     "take": ("giveback", "putback", "release"),
-    "pause": ("resume",), "claim": ("release", "unclaim"), "hold": ("release", "unhold"),
+    "pause": ("resume", "abort", "cancel", "destroy", "close", "stop", "end"),
+    "claim": ("release", "unclaim"), "hold": ("release", "unhold"),
     "obtain": ("release",),
 }  # fmt: skip
 """Verbs of methods that take something, and of those that give it back, in small letters without `_`."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Argument, Assignment, Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.held_otherwise import is_in_serial_work
 from faultkit.code.rules.vocabulary.name_places import is_followed
@@ -423,6 +423,9 @@ def _in_cache(facts: Facts) -> Iterator[Hit]:
                 continue
             if is_in_serial_work(write, facts):
                 continue
+            waits = read.is_awaited or _waits_between(read.span.start, write.span.start, scope, facts)
+            if facts.language in JAVASCRIPT and not waits:
+                continue  # A cache of this process: nothing else runs in between.
             if _is_derived(value.value.text, read, facts) and not UPDATE_GUARDS.search(
                 facts.text(scope.span)
             ):

@@ -114,7 +114,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
             each
             for each in facts.within(facts.calls, scope.body)
             if each.span.start > call.span.end
-            and not facts.are_exclusive(call, each)
+            and (not facts.are_exclusive(call, each) or _is_after_failure(each, call, facts))
             and (_ends(each, name, call) or _ends_by_helper(each, name, call, facts))
         ]
         sure = any(_is_sure(each, scope, facts) for each in ends)
@@ -138,6 +138,14 @@ def _released(facts: Facts) -> Iterator[Hit]:
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
             sure_of = POSSIBLE if call in unknown and is_collected(call, ends[0], facts) else LIKELY
             yield Hit(Span(call.span.start, max(call.span.end, ends[0].span.end)), what, sure_of, severity)
+
+
+def _is_after_failure(end: Call, call: Call, facts: Facts) -> bool:
+    """Return whether a release stands in a handler of a try that a call is in."""
+    handlers = {each.span for each in facts.handlers_around(end)}
+    return bool(handlers) and any(
+        one.span in handlers for each in facts.tries_around(call) for one in each.handlers
+    )
 
 
 def _is_of_memory_pool(call: Call, ends: list[Call], facts: Facts) -> bool:
@@ -222,7 +230,7 @@ def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | N
 def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
     """Return whether a function leaves because nothing was taken: `if (!conn) return`, `open() ?: return`."""
     before = facts.text(Span(max(scope.body.start, step.span.start - 4), step.span.start))
-    if before.rstrip().endswith(("?:", "??")):
+    if before.rstrip().endswith(("?:", "??")) or _is_of_failed_take(step, name, facts):
         return True
     word = re.escape(name)
     return any(
@@ -234,6 +242,18 @@ def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
             branch.text,
         )
         for branch in facts.within(facts.steps, scope.body)
+    )
+
+
+def _is_of_failed_take(step: Step, name: str, facts: Facts) -> bool:
+    """Return whether a step handles that the object itself could not be taken: `lock.acquire()` failed."""
+    handlers = {each.span for each in facts.handlers_around(step)}
+    takes = re.compile(r"acquire|lock|connect|open|begin", re.IGNORECASE)
+    return bool(handlers) and any(
+        call.receiver_written == name and takes.match(call.method)
+        for each in facts.tries
+        if any(one.span in handlers for one in each.handlers)
+        for call in facts.within(facts.calls, each.body)
     )
 
 

@@ -15,7 +15,7 @@ from faultkit.code.rules.reliability.loaded_by_every_caller import loads_by_ever
 from faultkit.code.rules.reliability.unguarded_access import uses_without_lock
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.compound_actions import claimed_in_go, compound_actions
-from faultkit.code.rules.vocabulary.lock_regions import is_called_in_lock
+from faultkit.code.rules.vocabulary.lock_regions import is_called_in_lock, runs_in_lock
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.singletons import singletons
 
@@ -177,7 +177,8 @@ def _fields(facts: Facts) -> Iterator[Hit]:
     for each in facts.assignments:
         name, scope = each.targets[0].removeprefix("self."), each.scope
         item = name.removesuffix("[]")
-        if scope is not None and item != name and item in fields and _is_late(scope, classes, facts):
+        is_late = scope is not None and item != name and item in fields and _is_late(scope, classes, facts)
+        if is_late and not runs_in_lock(each, facts):
             yield Hit(each.span, f"{item} is shared by all requests and changed here without a lock", LIKELY)
         if name not in numbers or scope is None or scope.route is None:
             continue
@@ -187,6 +188,8 @@ def _fields(facts: Facts) -> Iterator[Hit]:
         name = call.receiver_written.removeprefix("self.")
         scope = facts.named_function_of(call)
         if name in fields and scope is not None and _is_late(scope, classes, facts):
+            if runs_in_lock(call, facts):
+                continue
             what = f"{name} is shared by all requests and changed here without a lock"
             yield Hit(call.span, what, POSSIBLE if _is_registered(call, scope) else LIKELY)
 

@@ -31,7 +31,7 @@ _COLLECTIONS = re.compile(
 )
 _STARTS = re.compile(
     r"^(__init__|__new__|__post_init__|__del__|~\w+|[fF]inalize|__enter__|__repr__|constructor|[nN]ew\w*|String"
-    r"|[tT]oString|Dispose(Async|Core|AsyncCore)?|load|shut_?down|destroy|tear_?down)$"
+    r"|[tT]oString|Dispose(Async|Core|AsyncCore)?|load|shut_?down|destroy|tear_?down|(de)?activate)$"
     r"|^_?(init|initiali[sz]e|configure|set_?up|recover|restore|replay|load_?(all|pref|conf|setting))",
     re.IGNORECASE,
 )

@@ -95,6 +95,8 @@ def _is_claim(question: Thing, setting: Thing, facts: Facts) -> bool:
         return False
     if question.kind == "entry" and not _may_interleave(question, setting, facts):
         return False
+    if question.kind == "entry" and _is_variable(question, facts):
+        return False
     if question.kind == "entry" and not _is_about_once(question) and _is_given_out(question, facts):
         return False
     names = _names_of(question, facts)
@@ -121,6 +123,17 @@ def _is_claim(question: Thing, setting: Thing, facts: Facts) -> bool:
                 return _is_about_once(question) and arm.leaves != ""
             refuses = refuses or _refuses(arm, is_missing, question, setting, facts)
     return refuses
+
+
+def _is_variable(question: Thing, facts: Facts) -> bool:
+    """Return whether the function has a variable of its own with the name of a shared one (Python)."""
+    own = facts.own(facts.assignments, question.scope) if facts.language == "python" else ()
+    written = facts.text(Span(question.place.start, question.place.end))
+    return (
+        question.store not in facts.globals_in(question.scope)
+        and f"self.{question.store}" not in written
+        and any(each.targets == (question.store,) and each.operator == "=" for each in own)
+    )
 
 
 def _is_given_out(question: Thing, facts: Facts) -> bool:

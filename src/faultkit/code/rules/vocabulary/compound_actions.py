@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.live_objects import is_changed_later
 from faultkit.code.rules.vocabulary.lock_regions import (
     Region,
     is_called_in_lock,
@@ -14,6 +15,7 @@ from faultkit.code.rules.vocabulary.lock_regions import (
     regions_around,
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.singletons import singletons
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CONCURRENT = NamePattern(r"(^|\.)Concurrent(Hash|SkipList)?(Map|Dictionary)$|^Collections\.synchronizedMap$")
@@ -90,14 +92,7 @@ def _is_same_for_all(asked: Call, later: Span, facts: Facts) -> bool:
     names = {*re.findall(r"[A-Za-z_]\w*", facts.text(later))}
     made = [one.call for name in names for one in facts.assignments_to(name, asked) if name in one.targets]
     made += facts.within(facts.calls, later)
-    return not any(call is not None and call.constructs and _LIVE.search(call.method) for call in made)
-
-
-_LIVE = NamePattern(
-    r"(Lock|Semaphore|Mutex|Atomic\w+|Adder|List|Map|Set|Queue|Deque|Dictionary|Bag|Client|Connection|Session|Channel"
-    r"|Executor|Thread|Timer|Pool|Bucket|Limiter|Counter|Worker|Subscription|State|Context|Window|Buffer|Stream)$"
-)
-"""Objects that change, or hold something outside: it matters that all callers have the same."""
+    return not any(call is not None and call.constructs and is_changed_later(call.method) for call in made)
 
 
 _IS_THERE = re.compile(
@@ -209,6 +204,13 @@ def _counted(facts: Facts, regions: list[Region]) -> Iterator[tuple[Span, str]]:
         for each in facts.assignments
         if each.scope is None and each.owner and _is_volatile(each, facts)
     }
+    if not facts.syntax.has_any(b"Thread", b"Executor", b"synchronized", b"Concurrent", b"Atomic", b"Lock"):
+        # Nothing here shows that several threads write it.
+        volatile &= {
+            each.targets[0].removeprefix("self.")
+            for each in facts.assignments
+            if each.owner.rpartition(".")[2] in singletons(facts)
+        }
     for each in facts.assignments if volatile else ():
         name = each.targets[0].removeprefix("self.")
         if each.scope is None or name not in volatile or each.operator not in ("++", "--", "+=", "-="):

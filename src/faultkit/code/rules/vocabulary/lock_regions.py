@@ -100,12 +100,26 @@ UNWRAPS = ("unwrap", "expect", "unwrap_or_else", "map_err", "ok", "context", "wi
 """Methods that give the guard of a lock, or the error of one that a thread has poisoned (Rust)."""
 
 
+def runs_in_lock(place: Placed, facts: Facts) -> bool:
+    """Return whether a place is in a function that is given to one of this text, which runs it in a lock:
+    `post { jobs.add(job) }`."""
+    regions = lock_regions(facts)
+    return bool(regions) and any(
+        regions_around(inner, regions)
+        for call in facts.calls_around(place)
+        for scope in facts.functions_named(call.method)
+        for inner in facts.within(facts.calls, scope.body)
+        if any(inner.written == each.name for each in scope.parameters)
+    )
+
+
 def is_called_in_lock(scope: Scope, facts: Facts, levels: int = 2) -> bool:
     """Return whether all callers of a function in this text hold a lock, and there is one."""
     regions = lock_regions(facts)
     callers = facts.callers_of(scope) if regions else ()
     return bool(callers) and all(
         regions_around(call, regions)
+        or runs_in_lock(call, facts)
         or (
             levels > 1
             and (outer := facts.named_function_of(call)) is not None

@@ -37,3 +37,13 @@ def is_boundary(text: str, place: int) -> bool:
 
 def _is_in_word(sign: str) -> bool:
     return sign.isalnum() or sign == "_"
+
+
+def has_word(name: str, text: str) -> bool:
+    """Return whether a text has a name that begins and ends where words do."""
+    start = text.find(name)
+    while start >= 0:
+        if is_boundary(text, start) and is_boundary(text, start + len(name)):
+            return True
+        start = text.find(name, start + 1)
+    return False

@@ -46,7 +46,7 @@ _IN_MEMORY = NamePattern(
 )
 """Makers of what holds memory only, measures time, belongs to a screen, or has rules of its own."""
 _FINDS = NamePattern(
-    r"^_?(get|Get|find|Find|lookup|remove|Remove|pop|Pop|peek|shift|poll|execute$|select|query|[a-z]\w*Getter$)"
+    r"^_?(get|Get|find|Find|lookup|remove|Remove|pop|Pop|peek|shift|poll|[dD]equeue|execute$|select|query|[a-z]\w*Getter$)"
 )
 """Methods that give what is there already, or what others own; in Go what can be closed has to be."""
 _OF_ANOTHER = frozenset(
@@ -235,8 +235,9 @@ def _is_taken_later(taken: Call, end: Call, scope: Scope, facts: Facts) -> bool:
     lock, or the session of a service that has a `logout`."""
     if taken.constructs and end.method.lower() == "logout":
         return True
+    is_made = taken.constructs or taken.method.startswith(("new", "New", "create", "Create"))
     return (
-        (taken.constructs or taken.method.startswith(("new", "New", "create", "Create")))
+        is_made
         and end.method in _PERMITS
         and any(
             _TAKES_PERMIT.match(each.method) and each.receiver_written == taken.assigned[0]

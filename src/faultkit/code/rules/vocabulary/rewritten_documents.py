@@ -46,7 +46,7 @@ def _is_written_back(read: Thing, write: Thing, facts: Facts) -> bool:
         return False
     if any(each.span.start <= read.place.start < each.span.end for each in lock_regions(facts)):
         return False
-    held = _holders(read, write, scope, facts)
+    held = _holders(read, write, scope, facts) - _set_anew(read, write, facts)
     between = facts.text(Span(read.place.end, write.place.end))
     assert write.call is not None
     given = " ".join(each.value.text for each in write.call.arguments[1:] or write.call.arguments)
@@ -78,6 +78,17 @@ def _holders(read: Thing, write: Thing, scope: Scope, facts: Facts) -> set[str]:
         if found & {*texts}:
             found.update(text[1:] for text in texts if text.startswith("&") and text[1:].isidentifier())
     return found
+
+
+def _set_anew(read: Thing, write: Thing, facts: Facts) -> set[str]:
+    """Return variables that get another value in between, as a cache that is filled from its source."""
+    return {
+        name
+        for each in facts.within(facts.assignments, Span(read.place.end, write.place.start))
+        if each.operator == "=" and each.call is not None and each.call.is_awaited
+        for name in each.targets
+        if name not in _NAME.findall("" if each.value is None else each.value.text)
+    }
 
 
 def _sources(held: set[str], given: str, read: Thing, write: Thing, facts: Facts) -> set[str]:
