@@ -46,6 +46,26 @@ POSSIBLE = [
     ),
     bad(
         _HELD,
+        "go",
+        """
+        package purge
+
+        import (
+        	"net/http"
+        	"example.com/app/mutex"
+        )
+
+        func (p *Purge) Run() error {
+        	mutex.Index.Lock()
+        	defer mutex.Index.Unlock()
+        	_, err := http.Get("https://index.example/purge")
+        	return err
+        }
+        """,
+        11,
+    ),
+    bad(
+        _HELD,
         "java",
         """
         class Windows {

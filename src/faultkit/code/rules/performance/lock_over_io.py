@@ -122,8 +122,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
         # Tasks that wait for a lock cost little, and a query is short if the database is well.
         mild: Severity | None = None if is_shared and call in http else "medium"
         matters = is_shared and (call in http or call in sleeps or is_short_for_others(call, waits, facts))
-        is_likely = matters and not is_lock_of_one(call, lock, facts)
+        is_likely = (
+            matters and not is_lock_of_one(call, lock, facts) and not _is_meant_in_go(call, lock, facts)
+        )
         yield Hit(call.span, what, LIKELY if is_likely else POSSIBLE, mild)
+
+
+_SHORT_ANSWER = NamePattern(r"(^|[a-z_])[eE]rror(Response)?$")
+_PROGRAMS = NamePattern(r"^(Run|Output|CombinedOutput)$")
+
+
+def _is_meant_in_go(call: Call, lock: str, facts: Facts) -> bool:
+    """Return whether few wait for long: an error is a short answer, a lock of another package excludes other
+    work, and one of this package that is held over a program lets one run at a time (Go)."""
+    if facts.language != "go":
+        return False
+    root = lock.partition(".")[0]
+    is_of_package = "." in lock and root in facts.imports.names
+    runs_one = _PROGRAMS.match(call.method) is not None and lock in facts.file_names
+    return is_of_package or runs_one or _SHORT_ANSWER.search(call.method) is not None
 
 
 def _takes_locks(facts: Facts) -> bool:
@@ -268,15 +285,15 @@ def _takes_context(call: Call, facts: Facts) -> bool:
 
 
 def _is_local(call: Call, facts: Facts) -> bool:
-    """Return whether a call of a client sends nothing: it only reads a property, or the class of the client
-    is in this text, where what its method does is seen."""
+    """Return whether a call of a client sends nothing: it only reads a property or begins something, or the
+    class of the client is in this text, where what its method does is seen."""
     if not call.arguments and _PROPERTY.match(call.method):
         return True
     own = type_of_receiver(call, facts).rpartition(".")[2]
     return bool(own) and any(name.rpartition(".")[2] == own for name in facts.classes)
 
 
-_PROPERTY = NamePattern(r"^(get|Get|is|has)[A-Z]\w*$")
+_PROPERTY = NamePattern(r"^(get|Get|is|has)[A-Z]\w*$|^(init|start|stop)$")
 
 
 def _is_of_driver(call: Call, facts: Facts) -> bool:
