@@ -158,6 +158,22 @@ CASES = [
             }
         }
         """),
+    # The new worker replaces the old one in any case.
+    good(_LOADED, "java", """
+        class Links {
+            private final ConcurrentHashMap<Long, SendWorker> workers = new ConcurrentHashMap<>();
+
+            void accept(Socket socket, long id) {
+                SendWorker old = workers.get(id);
+                SendWorker worker = new SendWorker(socket, id);
+                if (old != null) {
+                    old.finish();
+                }
+                workers.put(id, worker);
+                worker.begin();
+            }
+        }
+        """),
     good(_CACHED, "typescript", """
         let request: Promise<Meta> | undefined
 

@@ -16,6 +16,7 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.collaborators import is_store_call
+from faultkit.code.rules.vocabulary.filled_maps import is_counted, is_filled, makes_value
 from faultkit.code.rules.vocabulary.live_objects import is_live, makes_live
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_places import has_word
@@ -104,7 +105,7 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     between = Span(asked.end, put.span.end)
     if _OR_ELSE.match(facts.text(Span(asked.end, min(asked.end + 16, put.span.end)))):
         return None  # What is there is compared with what is loaded in any case.
-    if _SHARED.search(store.text) and _is_counted(store, put, facts):
+    if _SHARED.search(store.text) and is_counted(store, put, facts):
         what = f"{store.bare} is read and written back in two steps: changes in between are lost"
         return Hit(put.span, what, LIKELY)
     loaded = _loaded(put.span, put.value, between, put.scope, facts)
@@ -116,7 +117,12 @@ def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
         return Hit(loaded, what, LIKELY if has_many and not is_choice else POSSIBLE)
     if _EVENTS.search(put.scope.short_name):
         return None  # Events of one thing come one after the other.
-    if _SHARED.search(store.text) and _makes(put, between, facts) and facts.language != "rust":
+    if (
+        _SHARED.search(store.text)
+        and makes_value(put, between, facts)
+        and facts.language != "rust"
+        and is_filled(store, asked, put, facts)
+    ):
         what = f"{store.bare} is asked and filled in two steps: several callers make the value, one is kept"
         return Hit(put.span, what, LIKELY if makes_live(between, facts) else POSSIBLE)
     return None
@@ -143,44 +149,6 @@ _EVENTS = re.compile(r"^on[A-Z]|[a-z](?:Added|Removed|Changed|Connected|Joined|D
 _FOR_ONE_REQUEST = re.compile(r"(?:AuthorizationHandler|Controller|PageModel|ViewModel)$")
 _IS_TESTED = re.compile(r"\b(?:if|when|match|while|switch)\b|\?|\|\||=>|->|\.or|\bunless\b")
 _OR_ELSE = re.compile(r"\)?\s*(?:\?\?|\|\||\?:|,)\s*-?\d")
-
-
-def _is_counted(store: MapStore, put: Put, facts: Facts) -> bool:
-    """Return whether the new value is made of the old one: `map.put(key, map.get(key) + 1)`."""
-    old = {
-        name
-        for each in facts.within(facts.assignments, put.scope.body)
-        if each.value is not None and re.search(rf"\b{re.escape(store.bare)}\b", each.value.text)
-        for name in each.targets
-        if name.isidentifier()
-    }
-    sums = re.search(r"[\w)\]]\s*[+\-]\s*[\w(]", put.value)
-    reads = old & words(put.value) or re.search(rf"\b{re.escape(store.bare)}\b", put.value)
-    return bool(sums and reads)
-
-
-def _makes(put: Put, between: Span, facts: Facts) -> bool:
-    """Return whether the value is made in between by a call, so that making it twice matters."""
-    values = [
-        each.call
-        for each in facts.within(facts.assignments, put.scope.body)
-        if put.value in each.targets and is_within(each.span, between)
-    ]
-    values += [call for call in facts.within(facts.calls, put.span) if facts.text(call.span) == put.value]
-    return any(
-        call is not None
-        and (call.arguments or not call.constructs)
-        and call.method not in ("get", "getOrDefault")
-        and not _CHEAP.match(call.method)
-        for call in values
-    )
-
-
-_CHEAP = re.compile(
-    r"^(append|item|entry|\w*Entry|record|time\.\w+|MustCompile|Compile|compile|hash\w*|get[A-Z]\w*|to\w+|\w*[eE]tag\w*"
-    r"|make|new|String|valueOf|of|from)$"
-)
-"""Makers of values, which may be made twice."""
 
 
 def _of_member(each: Assignment, facts: Facts) -> Hit | None:
