@@ -45,6 +45,28 @@ POSSIBLE = [
         4,
     ),
     bad(
+        "unguarded-access",
+        "java",
+        """
+        class Pool {
+            private final List<Item> items = new ArrayList<>();
+
+            public synchronized void put(Item item) {
+                items.add(item);
+            }
+
+            public synchronized Item take() {
+                return items.remove(0);
+            }
+
+            public int idle() {
+                return items.size();
+            }
+        }
+        """,
+        13,
+    ),
+    bad(
         _HELD,
         "go",
         """

@@ -109,8 +109,15 @@ def _most_change(unheld: list[_Use], held: list[_Use]) -> bool:
 
 
 def _is_size(use: _Use, facts: Facts) -> bool:
-    """Return whether a use only reads how many items there are, which may be a little old."""
-    return not use.changes and _SIZE.search(facts.text(use.span)) is not None
+    """Return whether a use, and its function, only reads how many items there are: that may be a little
+    old."""
+    text = facts.text(use.span)
+    found = None if use.changes else _SIZE.search(text)
+    if found is None:
+        return False
+    field = re.escape(text[: found.start()].rpartition(".")[2])
+    sizes = r"(?:size|isEmpty|isNotEmpty|count|Count|length|Length)\b"
+    return re.search(rf"\b{field}\b(?!\s*\??\.{sizes})", facts.text(use.scope.body)) is None
 
 
 def _is_one_step(use: _Use, facts: Facts) -> bool:
