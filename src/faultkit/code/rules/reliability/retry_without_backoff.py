@@ -1,7 +1,7 @@
 """Finds retries without a wait, or with the same wait every time.
 
-A retry at once is likely harmful if it repeats what is sent to others, after failures that time may mend.
-Loops that wait in a helper, swap a value, or go on to another item are no such retries.
+A retry at once is shown if it repeats what is sent to others more than a few times, with nothing between the
+tries that may wait. Loops that wait in a helper, swap a value, or go on to another item are no such retries.
 """
 
 from __future__ import annotations
@@ -18,44 +18,43 @@ from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.retry_policies import reconnect_strategies, reconnects
 from faultkit.code.rules.vocabulary.stuck_counters import stuck_pauses
+from faultkit.code.rules.vocabulary.tried_work import is_near, is_sent, may_wait_between, number_of_tries
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_NEAR = re.compile(
-    r"^(os|shutil|sqlite3|fcntl|pathlib|fs|tempfile|socket\.socket\.bind|File|Directory|Path|Files)\b"
-    r"|\.(stat|bind|unlink|(rm|rmdir|unlink|mkdir|rename|stat)Sync)$"
-)
+_FEW_TRIES = 3
+"""So many tries at once burden another service little."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.waits is False:
-            if _is_remote(retry, facts) and not _waits_otherwise(retry, facts):
-                is_likely = not _is_after_change(retry, facts)
+            if not is_near(retry.body, facts) and not _waits_otherwise(retry, facts):
                 what = "this retries at once, without a wait between tries"
-                yield Hit(retry.place, what, LIKELY if is_likely else POSSIBLE)
-        elif retry.waits_longer is False and _is_remote(retry, facts) and not _is_short(retry, facts):
+                yield Hit(retry.place, what, LIKELY if _is_burden(retry, facts) else POSSIBLE)
+        elif retry.waits_longer is False and not is_near(retry.body, facts) and not _is_short(retry, facts):
             if any(asks_for_state(facts.text(one.body)) for one in _handlers(retry, facts)):
                 continue  # It waits for an answer, not for something to recover.
             what = "this waits the same time before every try, however often it failed"
-            yield Hit(retry.place, what, LIKELY, "low")
+            yield Hit(retry.place, what, POSSIBLE, "low")
     for span, what in stuck_pauses(facts):
         yield Hit(span, what, LIKELY)
     for span in reconnect_strategies(facts):
         yield Hit(span, "this connects again at once, however often it failed", LIKELY)
-    told = {retry.span for retry in retries(facts)}
+    known = {retry.span for retry in retries(facts)}
     for loop, place in reconnecting_loops(facts):
-        if loop.head not in told:
+        if loop.head not in known:
             yield Hit(place, "after this failure, the loop tries again at once, without a wait", LIKELY)
     for call in reconnects(facts):
         what = f"{call.written}() connects again at once whenever the connection ends"
         yield Hit(call.span, what, LIKELY)
 
 
-def _is_remote(retry: Retry, facts: Facts) -> bool:
-    """Return whether others may be kept down by it; a lock or file of this machine is not."""
-    if retry.loop is None:
-        return True
-    return not any(_NEAR.search(call.name) for call in facts.within(facts.calls, retry.body))
+def _is_burden(retry: Retry, facts: Facts) -> bool:
+    """Return whether many tries at once are shown: of what is sent to others, with nothing between them."""
+    tries = number_of_tries(retry, facts)
+    if (tries is not None and tries <= _FEW_TRIES) or _is_after_change(retry, facts):
+        return False
+    return retry.loop is None or (is_sent(retry.body, facts) and not may_wait_between(retry, facts))
 
 
 _SWAPS = NamePattern(
@@ -100,8 +99,6 @@ def _types_that_go_on(retry: Retry, facts: Facts) -> list[str]:
     )
 
 
-_FEW_TRIES = 3
-_LIMIT = re.compile(r"(?:range\(|<=?|[.]{2}=?|until)\s*([\w.]+)\b(?!\s*,)")
 _AT_START = re.compile(r"(?i)start_?up|^_?wait_?for|^_?init|^_?migrate|bootstrap")
 
 
@@ -109,13 +106,8 @@ def _is_short(retry: Retry, facts: Facts) -> bool:
     """Return whether a loop makes few tries, or waits for a dependency when the program starts."""
     if retry.loop is None:
         return False
-    limit = _LIMIT.search(facts.text(retry.loop.head))
-    scope = facts.named_function_of(retry.loop)
-    tries = "" if limit is None else limit[1]
-    if tries and not tries.isdigit():
-        made = facts.assignments_of(tries, tries.rpartition(".")[2])
-        tries = made[0].value.text if len(made) == 1 and made[0].value is not None else ""
-    return (tries.isdigit() and int(tries) <= _FEW_TRIES) or (
+    tries, scope = number_of_tries(retry, facts), facts.named_function_of(retry.loop)
+    return (tries is not None and tries <= _FEW_TRIES) or (
         scope is not None and _AT_START.search(scope.short_name) is not None
     )
 

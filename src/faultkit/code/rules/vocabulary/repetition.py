@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -114,6 +115,10 @@ def _of_decorator(scope: Scope, call: Call) -> Retry | None:
         return Retry("decorator", call.span, scope.body, call, None, True, True, True)
     if not _WORD.search(call.name):
         return None
+    if call.name.endswith("()") and call.origin is not None:
+        # `again = retry(stop=…)`, and then `@again`
+        made = _of_decorator(scope, call.origin)
+        return None if made is None else replace(made, span=call.span)
     name = call.name
     if name in _RETRY_PACKAGE:
         limited, waits = call.has("tries") or len(call.positional) > 1, call.has("delay", "backoff")

@@ -163,7 +163,7 @@ _BUILDERS = (
         re.compile(r"\.withWaitStrategy\("),
         re.compile(r"\.withStopStrategy\("),
     ),
-    (re.compile(r"\bRetryTemplate\.builder\("), re.compile(r"[bB]ackoff|\.infiniteRetry"), None),
+    (re.compile(r"\bRetryTemplate\.builder\("), re.compile(r"[bB]ack[oO]ff|\.infiniteRetry"), None),
     (
         re.compile(r"\bRetryPolicy\.(<[^()]*>)?(builder|ofDefaults)\("),
         re.compile(r"\.(withDelay|withBackoff|withRandomDelay|withDelayFn)\w*\("),
@@ -177,8 +177,8 @@ def _java_builder(call: Call, facts: Facts) -> Iterator[Retry]:
     """Yield guava-retrying, Spring's RetryTemplate and Failsafe without a pause or a limit."""
     text = facts.text(call.span)
     for made, pause, limit in _BUILDERS:
-        if made.search(text) is None:
-            continue
+        if made.search(text) is None or "springframework" in call.name:
+            continue  # `RetryPolicy` of Spring waits a second unless it is told otherwise.
         waits = pause.search(text) is not None
         if limit is not None and limit.search(text) is None:
             yield _retry(call, None, None, False)

@@ -1,0 +1,123 @@
+"""What a retry repeats: whether it is sent to others, how often it is tried, and what happens between tries."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from faultkit.code.facts import Call, Facts, Loop, is_within
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.outside_services import asks_outside
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.retry_loops import Retry
+from faultkit.code.rules.vocabulary.service_clients import service_calls
+from faultkit.code.rules.vocabulary.waits import is_sleep
+
+_NEAR = NamePattern(
+    r"^(os|shutil|sqlite3|fcntl|pathlib|fs|fs/promises|fs-extra|tempfile|socket\.socket\.bind|File|Directory|Path|Files"
+    r"|java\.nio\.file|java\.io|System\.IO|tokio\.fs|std\.fs|io/ioutil|path/filepath)\b"
+    r"|\.(stat|bind|unlink|(rm|rmdir|unlink|mkdir|rename|stat)Sync)$"
+)
+"""Calls that use a file, a lock or a port of this machine."""
+_SENDS = NamePattern(
+    r"^_*(re_?)?(send|publish|post|upload|download|fetch|request|push|deliver|connect|dial|notify|invoke|replicate|forward"
+    r"|subscribe|log_?in|transmit|produce|broadcast|charge)(_|[A-Z]|$)",
+)
+"""Verbs of what goes to another process, where neither the object nor the language shows it."""
+_CAPITAL_SENDS = NamePattern(
+    r"^(Re)?(Send|Publish|Post|Upload|Download|Fetch|Request|Push|Deliver|Connect|Dial|Notify|Invoke|Replicate|Forward"
+    r"|Subscribe|LogIn|Login|Transmit|Produce|Broadcast|Charge)([A-Z]|$)"
+)
+_ASYNC = frozenset(("python", "javascript", "typescript", "tsx", "csharp", "rust"))
+_DECIDES = re.compile(r"retr(y|ies|ier|ying)|back_?off|polic(y|ies)|throttl", re.IGNORECASE)
+_SOME = re.compile(r"(?:>=?|<=?|==|\.\.=?|\bgt\b|\bge\b|\bin range\()\s*(\d+)\b")
+_NUMBER = re.compile(r"(?<![\w.])(\d+)\b")
+_LIMIT = re.compile(r"(?:range\((?:\s*\d+\s*,)?|<=?|[.]{2}=?|until)\s*([\w.]+)\b(?!\s*,)")
+
+
+@lru_cache(maxsize=4)
+def _leaving(facts: Facts) -> frozenset[Call]:
+    """Return the calls that are known to leave the process."""
+    return frozenset(
+        (
+            *(each.call for each in http_requests(facts)),
+            *(each.call for each in remote_calls(facts)),
+            *service_calls(facts),
+        )
+    )
+
+
+def is_near(span: Span, facts: Facts) -> bool:
+    """Return whether code uses files, locks or ports of this machine."""
+    return any(_NEAR.search(call.name) for call in facts.within(facts.calls, span))
+
+
+def is_sent(span: Span, facts: Facts) -> bool:
+    """Return whether code asks another process: a known client, an awaited call, or a verb that says so."""
+    calls = [each for each in facts.within(facts.calls, span) if not is_logging(each) and not is_sleep(each)]
+    if any(_SENDS.match(each.method) or _CAPITAL_SENDS.match(each.method) for each in calls):
+        return True
+    if facts.language in _ASYNC and any(each.is_awaited for each in calls):
+        return True
+    leaving = _leaving(facts)
+    return any(each in leaving or asks_outside(each, facts) for each in calls)
+
+
+def may_wait_between(retry: Retry, facts: Facts) -> bool:
+    """Return whether a loop calls something between two tries that may wait, in a way the text does not show."""
+    if retry.loop is None:
+        return False
+    return any(
+        _may_wait(call, facts)
+        for call in facts.within(facts.calls, retry.loop.body)
+        if not is_within(call.span, retry.body) or _is_in_handler(call, retry.loop, facts)
+    )
+
+
+def _is_in_handler(call: Call, loop: Loop, facts: Facts) -> bool:
+    return any(is_within(each.span, loop.body) for each in facts.handlers_around(call))
+
+
+def _may_wait(call: Call, facts: Facts) -> bool:
+    if is_logging(call):
+        return False
+    own = [each for each in facts.functions_named(call.method) if call in facts.callers_of(each)]
+    if own:
+        return any(is_sleep(each) for scope in own for each in facts.within(facts.calls, scope.body))
+    return call.is_awaited or _DECIDES.search(call.written) is not None
+
+
+def number_of_tries(retry: Retry, facts: Facts) -> int | None:
+    """Return how often something is tried, if the text has the number; None for no limit or one set elsewhere."""
+    if retry.loop is None:
+        return _first_number("" if retry.call is None else facts.text(retry.call.span))
+    limit = _LIMIT.search(facts.text(retry.loop.head))
+    if limit is not None:
+        return _value(limit[1], facts)
+    counters = {
+        name
+        for each in facts.within(facts.assignments, retry.loop.span)
+        if each.operator in ("+=", "-=", "++", "--")
+        for name in each.targets
+    }
+    for step in facts.within(facts.steps, retry.loop.body):
+        if step.kind == "branch" and counters & {*re.findall(r"[\w.]+", step.text)}:
+            found = _SOME.search(step.text)
+            return None if found is None else int(found[1])
+    return None
+
+
+def _first_number(text: str) -> int | None:
+    found = _NUMBER.search(text)
+    return None if found is None else int(found[1])
+
+
+def _value(text: str, facts: Facts) -> int | None:
+    """Return a number, or that of the only assignment to a constant."""
+    if not text.isdigit():
+        made = facts.assignments_of(text, text.rpartition(".")[2])
+        text = made[0].value.text if len(made) == 1 and made[0].value is not None else ""
+    return int(text) if text.isdigit() else None

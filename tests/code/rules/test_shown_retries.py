@@ -1,0 +1,116 @@
+"""Rules about retries, loops and cancellation show by default what the text has evidence for."""
+
+# ruff: noqa: E101  (snippets)
+
+from __future__ import annotations
+
+import pytest
+
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.rules.rule import LIKELY
+from tests.code.rules.cases import Case, bad, good
+
+_PY, _JS, _TS, _GO = "python", "javascript", "typescript", "go"
+_JAVA, _CS, _KT = "java", "csharp", "kotlin"
+BY_SLUG = {rule.slug: rule for rule in RULES}
+
+_AT_ONCE = [
+    bad("retry-without-backoff", _GO, """
+        package x
+        func save(p *Provider, data []byte) error {
+        	times := 0
+        	for {
+        		err := uploadFile(p, data)
+        		if err != nil {
+        			times += 1
+        			if times >= 5 {
+        				return err
+        			}
+        		} else {
+        			break
+        		}
+        	}
+        	return nil
+        }
+    """, 4),
+    # Three tries are few.
+    good("retry-without-backoff", _PY, """
+        def load(url):
+            for attempt in range(3):
+                try:
+                    return requests.get(url, timeout=3)
+                except requests.ConnectionError:
+                    log.warning("failed")
+    """),
+    # Nothing shows that it leaves the process.
+    good("retry-without-backoff", _PY, """
+        def parse(text):
+            for attempt in range(10):
+                try:
+                    return convert(text)
+                except ConvertError:
+                    log.warning("failed")
+    """),
+    # What is awaited after a failure may wait.
+    good("retry-without-backoff", _CS, """
+        class A {
+            async Task<string> Load() {
+                for (var attempt = 0; attempt < 10; attempt++) {
+                    try { return await client.GetStringAsync(url); }
+                    catch (HttpRequestException e) { await recovery.RecoverAsync(e); }
+                }
+                throw new Exception();
+            }
+        }
+    """),
+    good("retry-without-backoff", _JAVA, """
+        class A {
+            String load() {
+                while (true) {
+                    try { return client.send(request); }
+                    catch (IOException e) { retryer.continueOrPropagate(e); }
+                }
+            }
+        }
+    """),
+    # The same wait each time is shown only on request.
+    good("retry-without-backoff", _PY, """
+        import time
+        def load(url):
+            for attempt in range(10):
+                try:
+                    return requests.get(url, timeout=3)
+                except requests.ConnectionError:
+                    time.sleep(1)
+    """),
+    # The policy that a decorator stands for says how it waits and when it ends.
+    good("retry-without-backoff", _PY, """
+        from tenacity import retry, stop_after_attempt, wait_exponential
+        again = retry(stop=stop_after_attempt(5), wait=wait_exponential())
+        @again
+        def load(url):
+            return requests.get(url, timeout=3)
+    """),
+    good("retry-without-limit", _PY, """
+        from tenacity import retry, stop_after_attempt, wait_exponential
+        again = retry(stop=stop_after_attempt(5), wait=wait_exponential())
+        @again
+        def load(url):
+            return requests.get(url, timeout=3)
+    """),
+    # Spring waits a second by default, and calls it `backOff`.
+    good("retry-without-backoff", _JAVA, """
+        import org.springframework.core.retry.RetryPolicy;
+        class A {
+            RetryTemplate template = new RetryTemplate(RetryPolicy.builder().maxRetries(9).build());
+            RetryTemplate other = RetryTemplate.builder().backOff(new FixedBackOff(300, 20)).build();
+        }
+    """),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", [*_AT_ONCE], ids=str)
+def test_what_is_shown_by_default_has_evidence(case: Case) -> None:
+    found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
+    shown = tuple(each.line for each in found if each.confidence >= LIKELY)
+    assert shown == case.lines, [each.message for each in found]
