@@ -1,4 +1,4 @@
-"""What a retry repeats: whether it is sent to others, how often it is tried, and what happens between tries."""
+"""What a retry repeats: whether it is sent to others, how often, and what happens between two tries."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def is_sent(span: Span, facts: Facts) -> bool:
 
 
 def may_wait_between(retry: Retry, facts: Facts) -> bool:
-    """Return whether a loop calls something between two tries that may wait, in a way the text does not show."""
+    """Return whether a loop calls something between two tries that may wait out of sight."""
     if retry.loop is None:
         return False
     return any(
@@ -91,7 +91,7 @@ def _may_wait(call: Call, facts: Facts) -> bool:
 
 
 def number_of_tries(retry: Retry, facts: Facts) -> int | None:
-    """Return how often something is tried, if the text has the number; None for no limit or one set elsewhere."""
+    """Return how often something is tried, or None if the text has no number."""
     if retry.loop is None:
         return _first_number("" if retry.call is None else facts.text(retry.call.span))
     limit = _LIMIT.search(facts.text(retry.loop.head))
