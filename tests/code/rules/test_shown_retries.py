@@ -108,8 +108,84 @@ _AT_ONCE = [
     """),
 ]  # fmt: skip
 
+_CONTEXTS = [
+    bad("missing-cancellation", _GO, """
+        package x
+        import "context"
+        func (m *M) Load(ctx context.Context, id string) (*User, error) {
+        	user, err := m.client.GetUser(context.Background(), id)
+        	return user, err
+        }
+    """, 4),
+    # The caller waits for no answer: it may have to be done in any case.
+    good("missing-cancellation", _GO, """
+        package x
+        import "context"
+        func (m *M) Save(ctx context.Context, id string) error {
+        	if err := m.store.Save(context.Background(), id); err != nil {
+        		return err
+        	}
+        	audit(context.Background(), id)
+        	return nil
+        }
+    """),
+    # A failure is cleaned up.
+    good("missing-cancellation", _GO, """
+        package x
+        import "context"
+        func (m *M) Load(ctx context.Context, id string) error {
+        	err := m.check(ctx, id)
+        	if err != nil {
+        		left, err := m.removeIfBroken(context.Background(), id)
+        		use(left, err)
+        	}
+        	return err
+        }
+    """),
+    # It replaces a context that has ended, or another branch passes the context on.
+    good("missing-cancellation", _GO, """
+        package x
+        import "context"
+        func (m *M) Abort(ctx context.Context, id string) (*Answer, error) {
+        	used := ctx
+        	if used.Err() != nil {
+        		used = context.Background()
+        	}
+        	answer, err := m.client.Abort(used, id)
+        	return answer, err
+        }
+        func (m *M) Convert(ctx context.Context, id string) (*Answer, error) {
+        	var used context.Context
+        	if m.stops {
+        		used = ctx
+        	} else {
+        		used = context.Background()
+        	}
+        	answer, err := m.client.Convert(used, id)
+        	return answer, err
+        }
+    """),
+    # GORM has no ExecContext.
+    good("missing-cancellation", _GO, """
+        package x
+        import ("context"; "gorm.io/gorm")
+        func rename(ctx context.Context, tx *gorm.DB) error {
+        	return tx.Exec("UPDATE users SET id = ? WHERE id = ?", 1, 2).Error
+        }
+    """),
+    # The program outlives its caller.
+    good("missing-cancellation", _GO, """
+        package x
+        import ("context"; "os/exec")
+        func update(ctx context.Context) error {
+        	cmd := exec.Command("updater")
+        	return cmd.Start()
+        }
+    """),
+]  # fmt: skip
 
-@pytest.mark.parametrize("case", [*_AT_ONCE], ids=str)
+
+@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS], ids=str)
 def test_what_is_shown_by_default_has_evidence(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)

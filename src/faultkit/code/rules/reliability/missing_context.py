@@ -1,8 +1,9 @@
 """Go: finds calls that cannot be cancelled although a context is available.
 
-Evidence that it matters: what is given the other context sends, queries or runs something. A context for log
-lines or spans, one whose reason is in a comment, one that replaces a missing context, and one of a function
-that runs later than the call it is made in, are not reported.
+Evidence that it matters: the caller waits for the answer of what is given the other context. What only
+changes something may have to be done in any case. A context for log lines or spans, one whose reason is in a
+comment, one that replaces a missing or ended context, and one of a function that runs later than the call it
+is made in, are not reported.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.repetition import runs_once
 
 _CONTEXT = ("context.Context", "net/http.Request", "github.com/gin-gonic/gin.Context")
 _CONTEXT_NAME = re.compile(r"[cC]tx\w*|[cC]ontext\b")
@@ -24,7 +26,10 @@ _PLAIN = {
     "os/exec.Command": "exec.CommandContext",
 }
 _BARE = ("context.Background", "context.TODO")
-_ENDED = re.compile(r"<-\s*\w*[cC]tx\w*\.Done\(\)|<-\s*r\.Context\(\)\.Done\(\)")
+_ENDED = re.compile(
+    r"<-\s*\w*[cC]tx\w*\.Done\(\)|<-\s*r\.Context\(\)\.Done\(\)|\b\w*[cC]tx\w*\.Err\(\)|\.Context\(\)\.Err\(\)"
+)
+_SQL_PACKAGES = ("database/sql", "github.com/jmoiron/sqlx")
 _SQL = {"Query": "QueryContext", "QueryRow": "QueryRowContext", "Exec": "ExecContext"}
 
 
@@ -39,20 +44,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, what, LIKELY)
             continue
         if call.name in _PLAIN:
-            if _gets_context(call, scope, facts):
+            if _gets_context(call, scope, facts) or _is_left_running(call, scope, facts):
                 continue
             yield Hit(
                 call.span,
                 f"{call.written}() continues after the caller has gone; use {_PLAIN[call.name]}",
                 LIKELY,
             )
-        elif call in sql and call.method in _SQL and not _is_given_context(call):
+        elif call in sql and call.method in _SQL and _has_other_form(call, facts):
             what = f"{call.written}() continues after the caller has gone; use {_SQL[call.method]}"
             yield Hit(call.span, what, LIKELY)
         elif call.name in _BARE and not _is_apart(call, scope, facts):
-            # A request holds it as long as its client waits; other callers wait for the limit.
-            is_request = any(each.type in _CONTEXT[1:] for each in scope.parameters)
-            sure = POSSIBLE if _has_limit(call, facts) and not is_request else LIKELY
+            # The caller waits for an answer; what only changes something may have to be done in any case.
+            is_awaited = not runs_once(scope) and _gives_answer(call, scope, facts)
+            sure = LIKELY if is_awaited and not _has_limit(call, facts) else POSSIBLE
             yield Hit(call.span, f"{call.written}() hides the caller's context", sure)
 
 
@@ -78,10 +83,68 @@ def _has_limit(call: Call, facts: Facts) -> bool:
     return any(each.method in ("WithTimeout", "WithDeadline") for each in facts.calls_around(call))
 
 
-def _is_given_context(call: Call) -> bool:
-    """Return whether a context is the first argument, as pgx takes it."""
+_KEEPS = re.compile(
+    r"^(Clone|Listen|ListenPacket|(With|New|Open|Connect|Dial|Start|Watch|Subscribe)([A-Z]\w*)?)$"
+)
+"""Methods that return what may keep the context, or need it for a moment."""
+_AFTER_FAILURE = re.compile(r"\w*[eE]rr\w* != nil\b")
+
+
+def _gives_answer(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether what is given the new context returns a value besides its error, which is used.
+
+    A failure may be cleaned up although the caller has gone: calls in its handler do not count."""
+    around = facts.calls_around(call)
+    if around and around[-1].arguments and around[-1].arguments[0].value.span == call.span:
+        return _is_used(around[-1], facts)
+    held = [
+        each.targets[0]
+        for each in facts.within(facts.assignments, scope.body)
+        if each.value is not None and is_within(call.span, each.span)
+    ]
+    return bool(held) and any(
+        _is_used(each, facts)
+        for each in facts.within(facts.calls, Span(call.span.end, scope.body.end))
+        if each.arguments and each.arguments[0].value.text == held[0]
+    )
+
+
+def _is_used(call: Call, facts: Facts) -> bool:
+    if call.name == "net/http.NewRequestWithContext":
+        return True
+    values = [name for name in call.assigned if name != "_" and not name.lower().endswith("err")]
+    return (
+        (bool(values) or call.is_returned)
+        and not _KEEPS.match(call.method)
+        and not any(
+            arm.place == 0 and _AFTER_FAILURE.search(facts.text(Span(arm.fork.start, arm.span.start)))
+            for arm in facts.arms
+            if is_within(call.span, arm.span)
+        )
+    )
+
+
+def _has_other_form(call: Call, facts: Facts) -> bool:
+    """Return whether the object has the same method with a context, as in `database/sql`, not in GORM."""
     first = call.argument(place=0)
-    return first is not None and _CONTEXT_NAME.search(first.value.text) is not None
+    if first is not None and _CONTEXT_NAME.search(first.value.text) is not None:
+        return False
+    if call.receiver == "self" or facts.text(Span(call.span.end, call.span.end + 6)) == ".Error":
+        return False  # An object of this text, or a query of GORM.
+    if call.method != "QueryRow" and len(call.assigned) == 1:
+        return False
+    type_ = next(
+        (
+            each.type
+            for scope in facts.functions_around(call)
+            for each in scope.parameters
+            if each.name == call.receiver_written
+        ),
+        "",
+    )
+    if type_:
+        return type_.startswith(_SQL_PACKAGES)
+    return facts.imports_any(*_SQL_PACKAGES) or not facts.imports_any("gorm.io/gorm")
 
 
 def _with_context(call: Call, facts: Facts) -> Scope | None:
@@ -110,11 +173,23 @@ def _gets_context(call: Call, scope: Scope, facts: Facts) -> bool:
     return any(f"{name}.WithContext(" in facts.text(each.span) for each in facts.assignments_to(name, call))
 
 
+def _is_left_running(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether a program is started and not waited for, so that it outlives its caller."""
+    if call.name != "os/exec.Command":
+        return False
+    later = [*facts.calls_on(call)]
+    if call.assigned:
+        name = call.assigned[0]
+        later += [each for each in facts.within(facts.calls, scope.body) if each.receiver_written == name]
+    methods = {each.method for each in later}
+    return "Start" in methods and "Wait" not in methods
+
+
 def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether it outlives the request on purpose, as a shutdown does, or has an end of its own."""
     if any(each.name == "context.WithCancel" for each in facts.calls_around(call)):
         return True
-    if _replaces_missing(call, facts) or _runs_later(call, scope, facts):
+    if _replaces_missing(call, facts) or _runs_later(call, scope, facts) or _is_choice(call, scope, facts):
         return True
     if any(_OF_LOGS.search(each.written) for each in facts.calls_around(call)):
         return True
@@ -126,15 +201,31 @@ def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
     return facts.is_launched(call) or "hutdown" in facts.text(scope.span)
 
 
-_IF_MISSING = re.compile(r"\bif\b[^{]*\b(?:\w*[cC]tx\w*|\w*[cC]ontext\w*)(?:\(\))?\s*==\s*nil\b")
+_IF_MISSING = re.compile(
+    r"\bif\b[^{]*(?:\b(?:\w*[cC]tx\w*|\w*[cC]ontext\w*)(?:\(\))?\s*==\s*nil\b|\.Err\(\)\s*!=\s*nil\b)"
+)
 
 
 def _replaces_missing(call: Call, facts: Facts) -> bool:
-    """Return whether a context is made only where there is none: `if ctx == nil { ctx = … }`."""
+    """Return whether a context is made only where there is none, or one that has ended."""
     return any(
         _IF_MISSING.match(facts.text(Span(arm.fork.start, arm.span.start)))
         for arm in facts.arms
         if is_within(call.span, arm.span)
+    )
+
+
+def _is_choice(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Return whether an earlier branch passes the context on, and this one leaves it out on purpose."""
+    names = {each.name for each in scope.parameters if each.type in _CONTEXT} - {"_"}
+    arms = [*facts.within(facts.arms, scope.body)]
+    return any(
+        facts.mentions(name, other.span)
+        for arm in arms
+        if is_within(call.span, arm.span)
+        for other in arms
+        if other.fork == arm.fork and other.place != arm.place and other.span.start < arm.span.start
+        for name in names
     )
 
 
