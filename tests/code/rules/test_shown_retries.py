@@ -184,8 +184,106 @@ _CONTEXTS = [
     """),
 ]  # fmt: skip
 
+_LIMITS = [
+    bad("retry-without-limit", _PY, """
+        import time
+        def deliver(message):
+            while True:
+                try:
+                    return client.send(message)
+                except OSError:
+                    time.sleep(5)
+    """, 3),
+    # Nothing is given to it: it waits for a dependency, and no caller has work for it.
+    good("retry-without-limit", _PY, """
+        import time
+        def wait_for_database():
+            while True:
+                try:
+                    return client.connect(DATABASE)
+                except OSError:
+                    time.sleep(5)
+    """),
+    good("retry-without-limit", _CS, """
+        class A {
+            static void Eventually(Action act, CancellationToken token) {
+                while (true) {
+                    try { act(); break; }
+                    catch (IOException) when (!token.IsCancellationRequested) { Thread.Sleep(500); }
+                }
+            }
+        }
+    """),
+    # Each round has an event, or another disk.
+    good("retry-without-limit", _GO, """
+        package x
+        func upgrade(app *App, events *Events, url string) {
+        	for {
+        		select {
+        		case event := <-events.C():
+        			app.Note(event)
+        		case <-app.timer.C:
+        		}
+        		release, err := fetchLatest(url)
+        		if err != nil {
+        			app.timer.Reset(interval)
+        			continue
+        		}
+        		app.Install(release)
+        		return
+        	}
+        }
+        func walk(ctx context.Context, path string, err error) {
+        	for {
+        		disk := fallback(err)
+        		if disk == nil {
+        			break
+        		}
+        		err = disk.Walk(ctx, path)
+        		if err == nil {
+        			break
+        		}
+        	}
+        }
+    """),
+    good("retry-without-limit", "rust", """
+        async fn clean(shard: Shard, stop: Receiver<()>, interval: Duration) {
+            loop {
+                match timeout(interval, stop.recv()).await {
+                    Ok(_) => break,
+                    Err(_) => shard.stage(),
+                }
+            }
+        }
+    """),
+    # The other side of the comparison counts.
+    good("retry-without-limit", _PY, """
+        def ask(prompt):
+            MAX_TRIES = 3
+            count = 0
+            while not valid and count < MAX_TRIES:
+                answer = prompt()
+                if not answer:
+                    count += 1
+                    continue
+                return answer
+    """),
+    bad("retry-without-limit", _CS, """
+        class A {
+            static async Task<int> Probe(Func<int, Task<int>> probe, int maxTries) {
+                var tried = 1;
+                while (tried < maxTries) {
+                    var id = await probe(1);
+                    if (id < 0) return id;
+                }
+                throw new Exception();
+            }
+        }
+    """, 4),
+]  # fmt: skip
 
-@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS], ids=str)
+
+@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS], ids=str)
 def test_what_is_shown_by_default_has_evidence(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)

@@ -57,7 +57,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif call.name in _BARE and not _is_apart(call, scope, facts):
             # The caller waits for an answer; what only changes something may have to be done in any case.
             is_awaited = not runs_once(scope) and _gives_answer(call, scope, facts)
-            sure = LIKELY if is_awaited and not _has_limit(call, facts) else POSSIBLE
+            # A request holds it as long as its client waits; other callers wait for the limit.
+            is_request = any(each.type in _CONTEXT[1:] and each.name != "_" for each in scope.parameters)
+            is_long = is_request or not _has_limit(call, facts)
+            sure = LIKELY if is_awaited and is_long else POSSIBLE
             yield Hit(call.span, f"{call.written}() hides the caller's context", sure)
 
 
@@ -94,19 +97,23 @@ def _gives_answer(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether what is given the new context returns a value besides its error, which is used.
 
     A failure may be cleaned up although the caller has gone: calls in its handler do not count."""
-    around = facts.calls_around(call)
-    if around and around[-1].arguments and around[-1].arguments[0].value.span == call.span:
+    around = [each for each in facts.calls_around(call) if not each.method.startswith("With")]
+    if around and around[-1].arguments and is_within(call.span, around[-1].arguments[0].value.span):
         return _is_used(around[-1], facts)
-    held = [
+    held = {
         each.targets[0]
         for each in facts.within(facts.assignments, scope.body)
         if each.value is not None and is_within(call.span, each.span)
-    ]
-    return bool(held) and any(
-        _is_used(each, facts)
+    }
+    given = [
+        each
         for each in facts.within(facts.calls, Span(call.span.end, scope.body.end))
-        if each.arguments and each.arguments[0].value.text == held[0]
-    )
+        if each.arguments and each.arguments[0].value.shape == "name"
+    ]
+    for each in given:
+        if each.method.startswith("With") and each.arguments[0].value.text in held:
+            held.update(each.assigned)
+    return any(_is_used(each, facts) for each in given if each.arguments[0].value.text in held)
 
 
 def _is_used(call: Call, facts: Facts) -> bool:

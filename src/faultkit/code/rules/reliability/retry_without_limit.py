@@ -1,4 +1,8 @@
-"""Finds retries that never give up."""
+"""Finds retries that never give up.
+
+A loop is shown if its function was given what it sends, so that a caller waits for it. A program that waits
+for a dependency when it starts, or works in the background, has nothing else to do meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,17 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.stuck_counters import stuck_counters
+from faultkit.code.rules.vocabulary.tried_work import is_awaited_by_caller
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.limited is False:
-            yield Hit(retry.place, "this retries without a limit of tries or time", LIKELY)
+            sure = LIKELY if retry.loop is None or is_awaited_by_caller(retry, facts) else POSSIBLE
+            yield Hit(retry.place, "this retries without a limit of tries or time", sure)
     for place, what in stuck_counters(facts):
         yield Hit(place, what, LIKELY)
     yield from _tasks(facts)

@@ -57,7 +57,7 @@ def _ends_with_context(loop: Loop, facts: Facts) -> bool:
     )
 
 
-_FILTER = re.compile(r"\bwhen\s*\([^)]*[<>]")
+_FILTER = re.compile(r"\bwhen\s*\([^)]*(?:[<>]|Cancel|[tT]oken)")
 
 
 def is_limited(loop: Loop, until_done: bool, facts: Facts) -> bool:

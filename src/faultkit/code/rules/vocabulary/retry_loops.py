@@ -234,6 +234,8 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
         reads = all(call.method in _WAITS or _READS.search(call.method) for call in calls)
         if not works or not calls or reads or is_local(body, facts) or _tries_each_item(loop, each, facts):
             continue
+        if waits_for_next(body, facts):
+            continue
         # Of `Err(e) if tries < 5 => …` and `Err(e) => return Err(e)` the first tries again.
         if _success_leaves(works, facts) and not all(handler.exits for handler in each.handlers):
             return body
@@ -413,6 +415,9 @@ def _success_ends_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
 # Go: no try, but errors as values.
 
 
+_EVENT = re.compile(r"\bcase\s+[\w, ]+:?=\s*<-")
+
+
 def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
     """Return the calls in a Go loop whose errors are looked at, without those of streams and events."""
     if loop.kind == "each":
@@ -424,6 +429,8 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
         if step.kind == "branch" and facts.syntax.source.startswith(b"select", step.span.start)
     ]
     changed = changed_in(loop.body, facts)
+    if any(_EVENT.search(facts.text(each)) for each in selects):
+        return []  # Each round has an event of its own.
     if any(
         _READS.search(call.method) and call.method != "get" and _is_directly_in(loop, facts, call.span)
         for call in facts.within(facts.calls, loop.body)
@@ -441,7 +448,19 @@ def _go_tried(loop: Loop, facts: Facts) -> list[Call]:
         and not (counter and not _NUMBERED.search(counter) and is_given(counter, call.span, facts))
         and not any(is_given(name, call.span, facts) for name in changed - {*call.assigned})
         and not _goes_on(call, loop, facts)
+        and not _is_on_another(call, loop, facts)
     ]
+
+
+def _is_on_another(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether an error chooses the object of the next round: `disk := fallback(err)`."""
+    name = call.receiver_written.partition(".")[0]
+    return bool(name) and any(
+        name in each.targets
+        and each.call is not None
+        and any(argument.value.text == call.assigned[-1] for argument in each.call.arguments)
+        for each in facts.within(facts.assignments, loop.body)
+    )
 
 
 def _goes_on(call: Call, loop: Loop, facts: Facts) -> bool:

@@ -42,19 +42,32 @@ def stuck_counters(facts: Facts) -> Iterator[tuple[Span, str]]:
     for loop in facts.loops:
         if loop.kind not in ("while", "endless"):
             continue
-        found = _CONDITION.search(loop.over) if loop.kind == "while" else None
-        name = "" if found is None else found[1] or found[2]
+        name = _counter(loop, facts)
         if name and (place := _never_rises(name, loop, facts)) is not None:
             yield place, f"{name} does not change on the way to the next try, so the tries never end"
         elif (reset := _starts_anew(loop, facts, _COUNT)) is not None:
             yield reset.span, f"{reset.targets[0]} starts anew in every round, so the tries never end"
     source = facts.syntax.source
     for match in _OLD_VALUE.finditer(source) if b"++" in source or b"--" in source else ():
-        name = match[1]
+        old = match[1]
         before = source[max(0, match.start() - 60) : match.start()].rstrip()
-        if _COUNTS.fullmatch(name) and re.search(rb"(?<![\w.])" + re.escape(name) + rb"$", before):
-            what = f"this sets {name.decode()} to its old value, so the tries never end"
+        if _COUNTS.fullmatch(old) and re.search(rb"(?<![\w.])" + re.escape(old) + rb"$", before):
+            what = f"this sets {old.decode()} to its old value, so the tries never end"
             yield Span(match.start(1), match.end()), what
+
+
+_LIMIT = re.compile(r"(?i:max|limit|total|deadline)|^[A-Z_0-9.]+$")
+
+
+def _counter(loop: Loop, facts: Facts) -> str:
+    """Return the variable that a condition compares with a limit of tries; empty if the other side counts."""
+    found = _CONDITION.search(loop.over) if loop.kind == "while" else None
+    if found is None:
+        return ""
+    sides: list[str] = re.findall(r"[A-Za-z_][\w.]*", found[0])
+    counters = [each for each in sides if not _LIMIT.search(each)]
+    changed = {name for each in facts.within(facts.assignments, loop.body) for name in each.targets}
+    return next((each for each in counters if each in changed), (counters or [""])[0])
 
 
 def stuck_pauses(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.changed_values import is_given
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.outside_services import asks_outside
@@ -62,8 +63,48 @@ def is_sent(span: Span, facts: Facts) -> bool:
         return True
     if facts.language in _ASYNC and any(each.is_awaited for each in calls):
         return True
+    if facts.language == "go" and any(_takes_context(each) for each in calls):
+        return True
     leaving = _leaving(facts)
     return any(each in leaving or asks_outside(each, facts) for each in calls)
+
+
+def _takes_context(call: Call) -> bool:
+    first = call.argument(place=0)
+    return first is not None and re.fullmatch(r"\w*[cC]tx", first.value.text) is not None
+
+
+_NOT_GIVEN = re.compile(
+    r"^(self|cls|this|_.*|\w*([cC]tx|[cC]ontext|[lL]og|[lL]ogger|[oO]ptions|[oO]pts|[cC]onfig|[sS]ettings|[sS]cope|[tT]oken))$"
+)
+"""Parameters that are no work: what every function is given."""
+_LASTING = re.compile(
+    r"start_?up|^_*(wait_?for|init|migrate|run|start|listen|loop|watch|poll|consume|subscribe|re_?connect|main|serve)"
+    r"|bootstrap|(loop|worker|daemon|thread)$",
+    re.IGNORECASE,
+)
+"""Names of functions that wait for a dependency, or go on as long as the program."""
+
+
+def is_awaited_by_caller(retry: Retry, facts: Facts) -> bool:
+    """Return whether a loop repeats what a caller gave its function to send, and waits for."""
+    loop = retry.loop
+    scope = None if loop is None else facts.named_function_of(loop)
+    if loop is None or scope is None or _LASTING.search(scope.short_name):
+        return False
+    if facts.is_launched(loop) or any(each.is_launched for each in facts.callers_of(scope)):
+        return False
+    around = [each for each in facts.functions_around(loop) if is_within(each.span, scope.span)]
+    names = {one.name for each in around for one in each.parameters if not _NOT_GIVEN.match(one.name)}
+    if any(call.written in names for call in facts.within(facts.calls, retry.body)):
+        return True  # A helper that is given the function to try.
+    used = names | {
+        name
+        for each in facts.within(facts.assignments, scope.body)
+        if each.value is not None and names & {*re.findall(r"\w+", each.value.text)}
+        for name in each.targets
+    }
+    return any(is_given(name, retry.body, facts) for name in used) and is_sent(retry.body, facts)
 
 
 def may_wait_between(retry: Retry, facts: Facts) -> bool:
