@@ -282,8 +282,98 @@ _LIMITS = [
     """, 4),
 ]  # fmt: skip
 
+_SPINNING = [
+    # Each round sets what the condition asks for: it ends when there is no more.
+    good("busy-loop", _JAVA, """
+        class A {
+            void scan() {
+                boolean more = true;
+                while (more && !Thread.currentThread().isInterrupted()) {
+                    more = scanBatch();
+                }
+            }
+            boolean scanBatch() {
+                List<Row> rows = repository.findFirst500ByIdGreaterThan(last);
+                return rows.size() == 500;
+            }
+        }
+    """),
+    # Only failures are repeated, after a pause.
+    good("busy-loop", "rust", """
+        async fn check_again(client: &Client, url: Url) -> Result<(), Error> {
+            let mut attempt = 0;
+            loop {
+                match check(client, url.clone()).await {
+                    Ok(()) => {
+                        if attempt > 0 { info!("established"); }
+                        return Ok(());
+                    }
+                    Err(error) => {
+                        attempt += 1;
+                        if attempt >= 5 { return Err(error); }
+                        tokio::time::sleep(pause(attempt)).await;
+                    }
+                }
+            }
+        }
+        async fn check(client: &Client, url: Url) -> Result<(), Error> {
+            client.get(url).send().await?;
+            Ok(())
+        }
+    """),
+    # Another object's field of the same name is closed; the reader leaves as it closes its own.
+    good("busy-loop", _GO, """
+        package x
+        func (l *logger) Serve(ctx context.Context) {
+        	for {
+        		select {
+        		case e := <-l.events:
+        			l.send(e)
+        		case <-ctx.Done():
+        			return
+        		}
+        	}
+        }
+        func (l *logger) leave(s *subscription) {
+        	close(s.events)
+        }
+        func (s *session) Serve() {
+        	for {
+        		select {
+        		case conn := <-s.conns:
+        			s.add(conn)
+        			if s.count() < 2 {
+        				continue
+        			}
+        			close(s.conns)
+        			goto done
+        		case <-s.late:
+        			goto done
+        		}
+        	}
+        done:
+        }
+    """),
+    bad("busy-loop", _GO, """
+        package x
+        func (l *logger) Serve(ctx context.Context) {
+        	for {
+        		select {
+        		case e := <-l.events:
+        			l.send(e)
+        		case <-ctx.Done():
+        			return
+        		}
+        	}
+        }
+        func (l *logger) Stop() {
+        	close(l.events)
+        }
+    """, 5),
+]  # fmt: skip
 
-@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS], ids=str)
+
+@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING], ids=str)
 def test_what_is_shown_by_default_has_evidence(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)

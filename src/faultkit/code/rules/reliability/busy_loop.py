@@ -13,7 +13,11 @@ from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses, defa
 from faultkit.code.rules.vocabulary.ended_sources import ended_sources
 from faultkit.code.rules.vocabulary.failed_accepts import failed_accepts
 from faultkit.code.rules.vocabulary.idle_helpers import idle_by_helper, self_scheduled
-from faultkit.code.rules.vocabulary.idle_rounds import WAITS_IN_HEAD, idle_rounds, is_told_to_wait
+from faultkit.code.rules.vocabulary.idle_rounds import (
+    idle_rounds,
+    is_told_to_wait,
+)
+from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, is_ended_by_answer
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unpaused_rounds import unpaused_rounds
@@ -108,6 +112,8 @@ def _polls_remote(loop: Loop, facts: Facts) -> bool:
     if loop.kind == "while" and _STATE.search(condition):
         return _asks_for_state(loop, facts)
     if loop.kind == "while" and not _STOPS.search(condition) and condition not in ("true", "True"):
+        return False
+    if is_ended_by_answer(loop, facts):
         return False
     remote = {each.call: each for each in remote_calls(facts)}
     inside = [call for call in facts.within(facts.calls, loop.body) if call in remote]

@@ -202,8 +202,8 @@ def _is_closed(use: ChannelUse, facts: Facts) -> bool:
         if found[1].rpartition(".")[2] != last:
             continue
         place = Place(facts.syntax.place_of(found, 0))
-        # A deferred close of the reader runs when its loop has ended.
-        if not (facts.is_deferred(place) and facts.function_of(place) is reader):
+        # The reader itself closes it when its loop has ended, or as it leaves.
+        if facts.function_of(place) is not reader and _is_same(use, found[1], place, facts):
             return True
     scope = facts.named_function_of(use)
     if scope is None:
@@ -211,6 +211,24 @@ def _is_closed(use: ChannelUse, facts: Facts) -> bool:
     above = facts.text(Span(max(0, scope.span.start - 400), scope.span.start))
     comment = "\n".join(line for line in above.split("\n") if line.startswith("//"))
     return re.search(_TOLD.format(re.escape(last)), comment) is not None
+
+
+_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+
+
+def _is_same(use: ChannelUse, closed: str, place: Place, facts: Facts) -> bool:
+    """Return whether two paths name one channel: fields of the same name belong to the same type."""
+    if "." not in use.channel or "." not in closed:
+        return "." not in use.channel and "." not in closed
+    return _owner(use.channel, use, facts) == _owner(closed, place, facts)
+
+
+def _owner(path: str, place: Place | ChannelUse, facts: Facts) -> str:
+    """Return the type whose method names its own field, or the name of another object."""
+    name = path.partition(".")[0]
+    scope = next(facts.functions_around(place), None)
+    receiver = None if scope is None else _RECEIVER.match(facts.text(scope.span))
+    return scope.owner if scope is not None and receiver is not None and receiver[1] == name else name
 
 
 # Rust: `recv()` of a channel without senders.

@@ -17,15 +17,14 @@ from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.idle_rounds import (
-    GOES_ON,
     STATES,
     TAKES_NOW,
-    WAITS_IN_HEAD,
     IdleRound,
     answers_at_once,
     asks_service,
     may_wait,
 )
+from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_on
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -46,8 +45,11 @@ def idle_by_helper(facts: Facts) -> Iterator[IdleRound]:
         if loop.kind == "while" and (found := _until_state(loop, facts)) is not None:
             yield found
             continue
-        goes_on = loop.kind == "endless" or GOES_ON.search(loop.over.strip("() "))
-        if goes_on and not facts.loops_around(loop) and (found := _round(loop, facts)) is not None:
+        if (
+            goes_on(loop, facts)
+            and not facts.loops_around(loop)
+            and (found := _round(loop, facts)) is not None
+        ):
             yield found
 
 

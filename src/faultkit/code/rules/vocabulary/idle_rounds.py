@@ -20,15 +20,10 @@ from faultkit.code.facts import Call, Facts, Loop, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.channels import channel_uses
+from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_on
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import NO_TIME, is_sleep, is_yield
 
-GOES_ON = re.compile(
-    r"^!?\s*(true|True|1)$|ctx|stop|cancel|clos|shut|interrupt|signal|quit|running|alive|active|enabled|exit"
-    r"|deadline|now\(|monotonic|elapsed|timeout|performance|_?open$",
-    re.IGNORECASE,
-)
-"""Conditions of a loop that say nothing about its work: a flag, a deadline."""
 TAKES_NOW = frozenset(
     ("get_nowait", "recv_nowait", "receive_nowait", "try_recv", "try_pop", "try_next", "TryDequeue",
      "TryDequeueAsync", "TryRead", "TryPop", "TryPeek", "tryReceive", "pollFirst", "pollLast", "lpop",
@@ -69,13 +64,6 @@ STATES = re.compile(
 _SERVICES = re.compile(
     r"(client|api|service|http|gateway|session|svc|sdk|repo(sitory)?|store|db)$", re.IGNORECASE
 )
-WAITS_IN_HEAD = re.compile(
-    r"\.(wait|sleep|await|tick|read|recv|receive|delay|accept|Wait|Sleep|Tick|Read|Recv|Receive|Accept)\w*\("
-    r"|\.(next|try_next)\(\)|^let\b.*\.await\b",
-    re.DOTALL,
-)
-"""Conditions that pause between rounds: `while not stop.wait(30)`. What `while let Some(x) = ….await` of Rust
-asks either waits or ends the loop."""
 _ELSE_CONTINUE = re.compile(r"[?.\w()\s]{0,40}else\s*\{\s*continue\b|[.\w()\s]{0,40}\?:\s*continue\b")
 """What follows a call of Rust or Kotlin whose missing result goes on with the next round."""
 _NO_ARM = re.compile(
@@ -101,7 +89,7 @@ def idle_rounds(facts: Facts) -> Iterator[IdleRound]:
     for loop in facts.loops:
         if loop.kind == "while" and WAITS_IN_HEAD.search(loop.over):
             continue
-        if loop.kind == "endless" or (loop.kind == "while" and GOES_ON.search(loop.over.strip("() "))):
+        if goes_on(loop, facts):
             found = _idle(loop, facts) or _asked_for_state(loop, facts)
             if found is not None:
                 yield found

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.idle_rounds import GOES_ON, WAITS_IN_HEAD, may_wait
+from faultkit.code.rules.vocabulary.idle_rounds import may_wait
+from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_on
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _CONNECTS = re.compile(
@@ -45,7 +46,7 @@ _PAUSES = re.compile(r"sleep|delay|backoff|interval|timeout\(|\.tick\(", re.IGNO
 def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
     """Yield loops without an end that connect again at once after a failure, with the handler of it."""
     for loop in facts.loops:
-        if loop.kind != "endless" and not (loop.kind == "while" and GOES_ON.search(loop.over)):
+        if not goes_on(loop, facts):
             continue
         if WAITS_IN_HEAD.search(loop.over):
             continue

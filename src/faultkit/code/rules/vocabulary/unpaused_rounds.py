@@ -20,8 +20,6 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
 from faultkit.code.rules.vocabulary.idle_rounds import (
-    GOES_ON,
-    WAITS_IN_HEAD,
     IdleRound,
     answers_at_once,
     idle_in,
@@ -31,6 +29,7 @@ from faultkit.code.rules.vocabulary.idle_rounds import (
     says_nothing,
     says_something,
 )
+from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_on
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import NO_TIME, is_sleep
 
@@ -105,7 +104,7 @@ def unpaused_rounds(facts: Facts) -> Iterator[IdleRound]:
             continue
         condition = " ".join(loop.over.split()).strip("() ")
         until = _UNTIL.match(condition) if loop.kind == "while" else None
-        stands = loop.kind == "endless" or GOES_ON.search(condition) is not None
+        stands = goes_on(loop, facts)
         if not stands and until is None:
             continue
         found = (
@@ -407,7 +406,7 @@ def _ends_empty(step: Step, branch: Step, done: _Round, call: Call, facts: Facts
     if says_nothing(branch.text, names, call, facts) or _LESS.search(branch.text):
         return True
     before = facts.text(Span(branch.span.start, step.span.start))
-    if re.search(r"\bOk\((?!Some|true|\d)[^()]*\)\s*=>[^=]*$", before):
+    if re.search(r"\bOk\((?!Some|true|\d)(?:[^()]|\(\))*\)\s*=>(?:[^=]|==)*$", before):
         return True  # Any answer ends it: only failures are repeated.
     return (
         re.search(r"\belse\b|\bNone\s*=>|\?:|\bdefault\s*:|[!=]=\s*(?:null|nil|None)\b", before) is not None
