@@ -372,8 +372,64 @@ _SPINNING = [
     """, 5),
 ]  # fmt: skip
 
+_PERIODIC = [
+    bad("periodic-work-ends-with-first-error", _JAVA, """
+        class A {
+            private final OrderService orders;
+            void start() {
+                executor.scheduleWithFixedDelay(this::sync, 1, 1, TimeUnit.MINUTES);
+            }
+            private void sync() {
+                orders.createOrUpdate(current);
+            }
+        }
+    """, 4),
+    # It computes, or what waits for others is caught.
+    good("periodic-work-ends-with-first-error", _JAVA, """
+        class A {
+            void start() {
+                executor.scheduleWithFixedDelay(() -> printer.print(item.snapshot()), 1, 1, TimeUnit.MINUTES);
+                executor.scheduleWithFixedDelay(this::scan, 1, 1, TimeUnit.MINUTES);
+            }
+            private void scan() {
+                Transaction transaction = Tracer.newTransaction("scan");
+                try { rules.load(repository.findAll()); }
+                catch (Throwable e) { transaction.fail(e); }
+            }
+        }
+    """),
+    # The class of the member is in this text, and catches.
+    good("periodic-work-ends-with-first-error", _JAVA, """
+        class A {
+            private final CleanService cleaner = new CleanService();
+            void start() {
+                executor.scheduleWithFixedDelay(this::clean, 1, 1, TimeUnit.MINUTES);
+            }
+            private void clean() {
+                this.cleaner.run();
+            }
+            class CleanService {
+                void run() {
+                    try { repository.deleteExpired(); } catch (Throwable e) { log.warn("failed", e); }
+                }
+            }
+        }
+    """),
+    # It ends with its session.
+    good("periodic-work-ends-with-first-error", _KT, """
+        fun ServerSession.heartbeat(period: Duration) {
+            launch {
+                while (true) {
+                    client.send(event)
+                    delay(period)
+                }
+            }
+        }
+    """),
+]  # fmt: skip
 
-@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING], ids=str)
+
+@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING, *_PERIODIC], ids=str)
 def test_what_is_shown_by_default_has_evidence(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)

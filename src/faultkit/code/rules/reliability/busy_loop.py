@@ -20,7 +20,7 @@ from faultkit.code.rules.vocabulary.idle_rounds import (
 from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, is_ended_by_answer
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
-from faultkit.code.rules.vocabulary.unpaused_rounds import unpaused_rounds
+from faultkit.code.rules.vocabulary.unpaused_rounds import asks_something_else, unpaused_rounds
 from faultkit.code.rules.vocabulary.waits import is_sleep
 from faultkit.code.rules.vocabulary.yielded_rounds import yielded_rounds
 
@@ -120,6 +120,8 @@ def _polls_remote(loop: Loop, facts: Facts) -> bool:
     asks = [call for call in inside if remote[call].is_read and remote[call].kind != "cache"]
     asks += [call for call in inside if remote[call].through is not None]
     asks += [call for call in facts.within(facts.calls, loop.body) if _asks_store(call)]
+    # A call that is given a part of the last answer asks for the next page.
+    asks = [call for call in asks if not asks_something_else(call, loop, facts)]
     if not asks or any(_may_pause(call, facts) for call in facts.within(facts.calls, loop.body)):
         return False
     branches = [step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Handler, Loop, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.short_lives import repeated_around
+from faultkit.code.rules.vocabulary.tried_work import leaves_process
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _SCHEDULES = frozenset(("scheduleAtFixedRate", "scheduleWithFixedDelay"))
@@ -65,13 +67,22 @@ def _check(facts: Facts) -> Iterator[Hit]:
         pauses = [call for call in calls if is_sleep(call) or call.method in _PAUSES]
         if not pauses and not any(word in loop.over for word in _PAUSES):
             continue
-        failing = (
-            failing_call(loop.body, facts) if facts.language != "rust" else _passed_on(loop, scope, facts)
-        )
+        failing, sure = _failing([loop.body], facts)
+        if facts.language == "rust":
+            failing, sure = _passed_on(loop, scope, facts), LIKELY
         if failing is None or (facts.language == "java" and not _is_tried(failing, loop, facts)):
             continue
         what = f"an error of {failing.written}() ends this loop, and nothing starts it again"
-        yield Hit(Span(loop.span.start, failing.span.end), what, LIKELY)
+        yield Hit(Span(loop.span.start, failing.span.end), what, sure)
+
+
+def _failing(bodies: list[Span], facts: Facts) -> tuple[Call | None, float]:
+    """Return a call that nothing catches, and how sure it is that it may fail while the program is right."""
+    for known in (True, False):
+        for body in bodies:
+            if (found := failing_call(body, facts, known=known)) is not None:
+                return found, LIKELY if known else POSSIBLE
+    return None, POSSIBLE
 
 
 def _is_tried(call: Call, loop: Loop, facts: Facts) -> bool:
@@ -92,12 +103,10 @@ def _scheduled(facts: Facts) -> Iterator[Hit]:
         if first is None or (call.method == "schedule" and not _is_timer_task(first.value.text, facts)):
             continue
         bodies = list(_bodies(first.value.text, first.value.span, facts))
-        failing = next(
-            (each for each in (failing_call(body, facts) for body in bodies) if each is not None), None
-        )
+        failing, sure = _failing(bodies, facts)
         if failing is not None:
             what = f"an exception of {failing.written}() ends the runs of {call.written}() for ever"
-            yield Hit(call.span, what, LIKELY)
+            yield Hit(call.span, what, sure)
 
 
 _TICKS = re.compile(r"<-\s*[\w.]*\.C\b|\btime\.(Sleep|After|Tick)\(")
@@ -208,9 +217,16 @@ def _bodies(text: str, span: Span, facts: Facts) -> Iterator[Span]:
                 yield each.body
 
 
+_OF_SESSION = re.compile(r"Session|Socket|Connection")
+"""Names of methods and types that there is one of for every client."""
+
+
 def runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
     """Return whether nothing waits for a function with a loop, so that its error goes nowhere."""
     if facts.language == "kotlin":
+        named = facts.named_function_of(loop)
+        if named is not None and (is_of_connection(named) or _OF_SESSION.search(named.name)):
+            return False
         return any(
             call.method in ("launch", "async") and not facts.text(call.span).startswith("viewModelScope")
             for call in facts.calls_around(loop)
@@ -228,7 +244,12 @@ def runs_aside(loop: Loop, scope: Scope, facts: Facts) -> bool:
     if facts.language == "java":
         return is_thread(loop, scope, facts)
     if facts.language == "rust":
-        return any(call.method == "spawn" for call in facts.calls_around(loop))
+        return any(
+            call.method == "spawn"
+            # The block of the task itself: what an inner block returns is seen by the task.
+            and facts.text(Span(call.callee.end, loop.span.start)).count("async ") < 2
+            for call in facts.calls_around(loop)
+        )
     named = facts.named_function_of(loop)
     # What works for one connection ends with it.
     return (
@@ -255,8 +276,20 @@ def is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
     )
 
 
-def failing_call(body: Span, facts: Facts, levels: int = 2) -> Call | None:
-    """Return a call in a body whose exception nothing in the body catches."""
+_STORED = re.compile(r"(Repository|Repo|Dao|Mapper|Storage|Store|Client|Api|API|Gateway|Service)$")
+
+
+def _is_of_others(call: Call, facts: Facts) -> bool:
+    """Return whether a call asks a store or another process, by its object or its verb."""
+    last = call.receiver_written.rpartition(".")[2]
+    type_ = type_of_receiver(call, facts) or last[:1].upper() + last[1:]
+    return _STORED.search(type_) is not None or leaves_process(call, facts)
+
+
+def failing_call(body: Span, facts: Facts, levels: int = 2, *, known: bool = False) -> Call | None:
+    """Return a call in a body whose exception nothing in the body catches.
+
+    `known`: only one that is known to wait for others, so that it fails without a mistake of the program."""
     remote = {each.call for each in remote_calls(facts)}
     for call in facts.within(facts.calls, body):
         if is_logging(call) or call.constructs or call.is_decorator or is_sleep(call):
@@ -265,18 +298,28 @@ def failing_call(body: Span, facts: Facts, levels: int = 2) -> Call | None:
             continue
         if _is_caught(call, body, facts) or _is_subscribed(call, facts) or _is_handed_on(call, body, facts):
             continue
-        own = [
-            each for each in facts.functions_named(call.method) if call.receiver in ("", "self", each.owner)
-        ]
-        if own:
-            inner = [failing_call(each.body, facts, levels - 1) for each in own] if levels else []
-            if any(each is not None for each in inner):
+        if own := _own_functions(call, facts):
+            inner = (failing_call(each.body, facts, levels - 1, known=known) for each in own)
+            if levels and any(each is not None for each in inner):
                 return call
             continue
         is_blocking = facts.language in ("java", "kotlin") and not _OF_COLLECTIONS.match(call.method)
-        if call in remote or ((call.is_awaited or is_blocking) and call.receiver_written):
+        if call in remote or (call.is_awaited and call.receiver_written):
+            return call
+        if is_blocking and call.receiver_written and (not known or _is_of_others(call, facts)):
             return call
     return None
+
+
+def _own_functions(call: Call, facts: Facts) -> list[Scope]:
+    """Return the functions of this text that a call may run, also those of a member whose class is here."""
+    named = facts.functions_named(call.method)
+    type_ = type_of_receiver(call, facts).rpartition(".")[2] if named else ""
+    return [
+        each
+        for each in named
+        if call.receiver in ("", "self", each.owner) or (type_ and each.owner.rpartition(".")[2] == type_)
+    ]
 
 
 _EXECUTOR = re.compile(r"exec|pool|worker|threads", re.IGNORECASE)

@@ -59,14 +59,18 @@ def is_near(span: Span, facts: Facts) -> bool:
 def is_sent(span: Span, facts: Facts) -> bool:
     """Return whether code asks another process: a known client, an awaited call, or a verb that says so."""
     calls = [each for each in facts.within(facts.calls, span) if not is_logging(each) and not is_sleep(each)]
-    if any(_SENDS.match(each.method) or _CAPITAL_SENDS.match(each.method) for each in calls):
-        return True
     if facts.language in _ASYNC and any(each.is_awaited for each in calls):
         return True
-    if facts.language == "go" and any(_takes_context(each) for each in calls):
+    return any(leaves_process(each, facts) for each in calls)
+
+
+def leaves_process(call: Call, facts: Facts) -> bool:
+    """Return whether a call asks another process, by its client, its context, or a verb that says so."""
+    if _SENDS.match(call.method) or _CAPITAL_SENDS.match(call.method):
         return True
-    leaving = _leaving(facts)
-    return any(each in leaving or asks_outside(each, facts) for each in calls)
+    if facts.language == "go" and _takes_context(call):
+        return True
+    return call in _leaving(facts) or asks_outside(call, facts)
 
 
 def _takes_context(call: Call) -> bool:
