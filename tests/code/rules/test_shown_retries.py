@@ -428,8 +428,60 @@ _PERIODIC = [
     """),
 ]  # fmt: skip
 
+_SENT_AGAIN = [
+    # The address says that it only asks.
+    good("retry-of-non-idempotent-call", _TS, """
+        async function load(query: string) {
+          for (let attempt = 0; attempt < 3; attempt++) {
+            try {
+              return await api.post(`/graphql`, { query });
+            } catch (error) {
+              await sleep(attempt * 100);
+            }
+          }
+        }
+    """),
+    bad("retry-of-non-idempotent-call", _TS, """
+        async function order(items: Item[]) {
+          for (let attempt = 0; attempt < 3; attempt++) {
+            try {
+              return await api.post(`/orders`, { items });
+            } catch (error) {
+              await sleep(attempt * 100);
+            }
+          }
+        }
+    """, 4),
+    # Only what was refused is sent again.
+    good("retry-of-non-idempotent-call", _CS, """
+        class A {
+            public Task<Order> Place(Order order) =>
+                Again(async () => await client.PostAsync("/orders", order));
+            private async Task<T> Again<T>(Func<Task<T>> operation) {
+                for (var attempt = 0; attempt < 3; attempt++) {
+                    try { return await operation(); }
+                    catch (UnauthorizedAccessException) { await Refresh(); }
+                }
+                throw new UnauthorizedAccessException();
+            }
+        }
+    """),
+    # `post()` of an object of the program is no request.
+    good("retry-of-non-idempotent-call", _JAVA, """
+        class A {
+            Mono<Post> draft(PostRequest form) {
+                return Mono.defer(() -> Mono.just(form.post()))
+                    .flatMap(store::create)
+                    .retryWhen(Retry.backoff(5, Duration.ofMillis(100)));
+            }
+        }
+    """),
+]  # fmt: skip
 
-@pytest.mark.parametrize("case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING, *_PERIODIC], ids=str)
+
+@pytest.mark.parametrize(
+    "case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING, *_PERIODIC, *_SENT_AGAIN], ids=str
+)
 def test_what_is_shown_by_default_has_evidence(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)

@@ -76,8 +76,8 @@ def _requests(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
         for retry in again:
             if is_within(request.call.span, retry.body) and not _has_key(request.call, retry.body, facts):
                 what = f"{request.call.written}() is a {request.method} and is tried again"
-                sure = POSSIBLE if _headers_from_elsewhere(request.call, facts) else LIKELY
-                yield Hit(request.call.span, what, sure)
+                is_unsure = _headers_from_elsewhere(request.call, facts) or _changes_nothing(request.call)
+                yield Hit(request.call.span, what, POSSIBLE if is_unsure else LIKELY)
 
 
 def _acts(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
@@ -125,7 +125,8 @@ def _typed(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
             continue
         for retry in again:
             if is_within(call.span, retry.body) and not _has_key(call, retry.body, facts):
-                yield Hit(call.span, f"{call.written}() is a POST and is tried again", LIKELY)
+                sure = POSSIBLE if _changes_nothing(call) else LIKELY
+                yield Hit(call.span, f"{call.written}() is a POST and is tried again", sure)
                 break
 
 
@@ -141,6 +142,8 @@ def _chained(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
         )
         if sent is None or sent.arguments or any(is_within(each.span, call.span) for each in told):
             continue
+        if ".uri(" not in facts.text(call.span):
+            continue  # `form.post()` is no request.
         if not _has_key(call, call.span, facts):
             yield Hit(sent.span, f"{sent.written}() is a POST and is tried again", LIKELY)
 
@@ -241,6 +244,18 @@ _HARMLESS = re.compile(
     r"search|query|graphql|token|oauth|auth|valid|lookup|quote|estimate|login|_bulk_get|rpc", re.I
 )
 """Addresses whose POST changes nothing, or that are no address at all."""
+
+
+_EVENTS = re.compile(r"web_?hook|call_?back", re.IGNORECASE)
+"""Addresses of subscribers, which are told of an event at least once."""
+
+
+def _changes_nothing(call: Call) -> bool:
+    """Return whether the address of a POST says that it only asks, or tells a subscriber at least once."""
+    first = call.argument("url", place=0)
+    return first is not None and (
+        _HARMLESS.search(first.value.text) is not None or _EVENTS.search(first.value.text) is not None
+    )
 
 
 def _of_client(facts: Facts) -> Iterator[Hit]:

@@ -16,7 +16,7 @@ _UNSENT = re.compile(
     r"|NewConnectionError|HttpConnectTimeoutException|UnknownHostException|NoRouteToHostException|NameResolutionError"
     r"|HttpHostConnectException|ConnectionRequestTimeoutException|ClientConnectorError|gaierror"
     r"|ConnectionPoolTimeoutException|BrokenCircuitException|TooManyRequests\w*|RateLimit\w*|CallNotPermittedException"
-    r"|BulkheadFullException|Throttl\w+|PoolExhausted\w*)$"
+    r"|BulkheadFullException|Throttl\w+|PoolExhausted\w*|Unauthori[sz]ed\w*|TokenExpired\w*)$"
 )
 """Errors of a request that never left, or that was refused before any work."""
 _TYPES = re.compile(r"(?<![\w.])((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Timeout|Refused|Limit\w*|Requests))\b")
@@ -36,20 +36,29 @@ _SAYS_SENT = re.compile(
 
 def is_of_unsent(retry: Retry, facts: Facts) -> bool:
     """Return whether a retry repeats only what was not sent, or what was refused at once."""
+    if retry.call is not None and retry.how == "helper":
+        # The loop of a helper of this text has the handlers.
+        own = facts.functions_named(retry.call.method.partition("<")[0])
+        if handlers := [one for each in own for one in _handlers_in(each.body, facts)]:
+            return all(_is_unsent(handler, facts) for handler in handlers)
     if retry.call is not None and retry.how != "recursion":
         text = facts.text_with_values(retry.call) if retry.how == "helper" else facts.text(retry.call.span)
         named = [name for name in _TYPES.findall(text) if not name.endswith("retry_if_exception_type")]
         if named:
             return all(map(_UNSENT.search, named))
         return _SAYS_UNSENT.search(text) is not None and _SAYS_SENT.search(text) is None
-    span = retry.body if retry.loop is None else retry.loop.body
-    handlers = [
+    handlers = _handlers_in(retry.body if retry.loop is None else retry.loop.body, facts)
+    return bool(handlers) and all(_is_unsent(handler, facts) for handler in handlers)
+
+
+def _handlers_in(span: Span, facts: Facts) -> list[Handler]:
+    """Return the handlers after which something is tried again."""
+    return [
         handler
         for each in facts.within(facts.tries, span)
         for handler in each.handlers
         if not _always_leaves(handler, facts)
     ]
-    return bool(handlers) and all(_is_unsent(handler, facts) for handler in handlers)
 
 
 def _always_leaves(handler: Handler, facts: Facts) -> bool:
