@@ -344,7 +344,8 @@ _LIMITS = [
         package a
         import ("context"; "net/http")
         func (h *H) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-            h.docker.Inspect(context.Background(), h.name)
+            found, err := h.docker.Inspect(context.Background(), h.name)
+            answer(w, found, err)
         }
     """, 4),
     # A context with a limit of its own, outside of requests and in one.
@@ -363,7 +364,8 @@ _LIMITS = [
         func (s *S) show(w http.ResponseWriter, r *http.Request) {
             other, cancel := context.WithTimeout(context.Background(), s.limit)
             defer cancel()
-            s.store.Read(other)
+            rows, err := s.store.Read(other)
+            answer(w, rows, err)
         }
     """, 4),
     # The source of a chain has the token.

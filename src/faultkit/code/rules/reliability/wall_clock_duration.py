@@ -1,7 +1,9 @@
 """Finds durations and deadlines measured with the wall clock, which can jump.
 
 Evidence that it matters: the duration or deadline ends a wait or decides what is done next. What only gates
-repeated work (`if now - last > 5: last = now`), or is kept, returned or reported, is `POSSIBLE`.
+repeated work (`if now - last > 5: last = now`), or is kept, returned or reported, is `POSSIBLE`. So is the
+time that another object keeps, which may be stored, and what is found outside of Python and Rust: there, few
+maintainers change it.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _is_deadline(step, clocks, facts) and facts.language not in JAVASCRIPT:
             shown = one_line(facts.text(step.span))[:60]
-            sure = LIKELY if _ends_wait(step, facts) else POSSIBLE
+            sure = LIKELY if mild is None and _ends_wait(step, facts) else POSSIBLE
             yield Hit(step.span, f"{shown} is a deadline by the wall clock; use {better}", sure, mild)
         if step.word != "-":
             continue
@@ -97,7 +99,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             ):
                 continue
             shown = one_line(facts.text(step.span))[:60]
-            sure = LIKELY if mild is None and _decides(step, facts) else POSSIBLE
+            is_kept = "." in right.text and not right.text.startswith("self.")
+            sure = LIKELY if mild is None and not is_kept and _decides(step, facts) else POSSIBLE
             yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
 
 
@@ -131,10 +134,7 @@ def _ends_wait(place: Placed, facts: Facts) -> bool:
 
 
 def _decides(step: Step, facts: Facts) -> bool:
-    """Return whether a duration is compared with a limit, and not only to repeat some work now and then.
-
-    Outside of Python, it must end a wait in a loop.
-    """
+    """Return whether a duration is compared with a limit, and not only to repeat some work now and then."""
     scope = facts.function_of(step)
     if scope is None:
         return False
@@ -151,10 +151,7 @@ def _decides(step: Step, facts: Facts) -> bool:
         and each.word in _COMPARES
         and (is_within(step.span, each.span) or any(side.text in named for side in each.sides))
     ]
-    decides = [each for each in compared if not _is_gate(each, step, facts)]
-    if facts.language != "python":
-        return any(_ends_wait(each, facts) for each in decides)
-    return bool(decides)
+    return any(not _is_gate(each, step, facts) for each in compared)
 
 
 _COMPARES = ("<", "<=", ">", ">=")
@@ -258,7 +255,7 @@ def _subtracted(facts: Facts) -> Iterator[Hit]:
             if scope is not None
         ):
             what = f"{facts.text(step.span)} is a duration by the wall clock; use Stopwatch"
-            yield Hit(step.span, what, LIKELY if _decides(step, facts) else POSSIBLE, "low")
+            yield Hit(step.span, what, POSSIBLE, "low")
 
 
 def _elapsed(facts: Facts) -> Iterator[Hit]:
