@@ -134,7 +134,9 @@ def _ends_wait(place: Placed, facts: Facts) -> bool:
 
 
 def _decides(step: Step, facts: Facts) -> bool:
-    """Return whether a duration is compared with a limit, and not only to repeat some work now and then."""
+    """Return whether a duration is compared with a limit, and not only to repeat some work now and then.
+
+    Of a start that the function itself read, it must end a wait in a loop: else the work is done already."""
     scope = facts.function_of(step)
     if scope is None:
         return False
@@ -151,7 +153,10 @@ def _decides(step: Step, facts: Facts) -> bool:
         and each.word in _COMPARES
         and (is_within(step.span, each.span) or any(side.text in named for side in each.sides))
     ]
-    return any(not _is_gate(each, step, facts) for each in compared)
+    decides = [each for each in compared if not _is_gate(each, step, facts)]
+    if "." not in step.sides[1].text:
+        return any(_ends_wait(each, facts) for each in decides)
+    return bool(decides)
 
 
 _COMPARES = ("<", "<=", ">", ">=")
