@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
-from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import cancellation_tokens
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -38,11 +38,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if any(each.value.text.startswith("async") for each in call.arguments) or _is_of_unknown(call, facts):
             continue
         if not _TOKEN.search(given) and not _tokens(scope, facts) & {*re.findall(r"\w+", given)}:
-            yield Hit(
-                call.span,
-                f"{call.written}() is not given {token}, so it goes on after a cancellation",
-                LIKELY,
-            )
+            is_read = remote.kind == "http" or _reads_rows(call)
+            what = f"{call.written}() is not given {token}, so it goes on after a cancellation"
+            yield Hit(call.span, what, LIKELY if is_read else POSSIBLE)
+
+
+_READS = re.compile(
+    r"^(To(List|Array|Dictionary|HashSet)|All|Count|LongCount|Max|Min|Sum|Average|ForEach)Async$"
+)
+"""Methods of Entity Framework that read any number of rows, and take a token."""
+
+
+def _reads_rows(call: Call) -> bool:
+    """Return whether a call reads any number of rows and takes a token.
+
+    A change is often finished on purpose, and one row is read soon. Dapper takes a token in a command."""
+    return _READS.match(call.method) is not None or (
+        call.method.startswith("Query")
+        and any("CommandDefinition" in each.value.text for each in call.positional[:1])
+    )
 
 
 _OWN = re.compile(r"^_?\w*[rR]epository$")
@@ -120,7 +134,7 @@ def _unused_limits(facts: Facts) -> Iterator[Hit]:
     """Yield sources of tokens with a limit of time, whose token nothing is given (C#)."""
     for found in _LIMIT.finditer(facts.whole_text):
         name = found[1]
-        used = rf"\b{name}\??\.Token\b|[(,]\s*{name}\s*[,)]|return\s+{name}\b|=\s*{name}\s*;"
+        used = rf"\b{name}\??\.(?:Token|IsCancellationRequested)\b|[(,]\s*{name}\s*[,)]|return\s+{name}\b|=\s*{name}\s*;"
         is_linked = "Linked" in found[0]
         if is_linked and f"{name}.CancelAfter(" not in facts.whole_text:
             continue
