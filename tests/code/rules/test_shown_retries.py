@@ -478,10 +478,61 @@ _SENT_AGAIN = [
     """),
 ]  # fmt: skip
 
+_CLOCKS = [
+    # Another object keeps the time, and may be stored.
+    good("wall-clock-for-durations", _PY, """
+        import time
+        def add(task, limit):
+            task.updated = time.time()
+            if time.time() - task.updated < limit:
+                return None
+    """),
+    # The work is done already.
+    good("wall-clock-for-durations", _PY, """
+        import time
+        def run(report):
+            start = time.time()
+            report.execute()
+            took = time.time() - start
+            if took > 15:
+                report.prepare_next_time()
+    """),
+    good("wall-clock-for-durations", _JAVA, """
+        class A {
+            void await(Job job) {
+                long end = System.currentTimeMillis() + 5000;
+                while (System.currentTimeMillis() < end) { if (job.isDone()) return; }
+            }
+        }
+    """),
+]  # fmt: skip
+_TOKENS = [
+    bad("cancellation-not-passed-on", _CS, """
+        class A { async Task<int> F(AppDbContext db, CancellationToken ct) {
+            var rows = await db.Items.Where(i => i.Ok).ToListAsync();
+            return rows.Count;
+        } }
+    """, 2),
+    # A change is finished, and one row is read soon.
+    good("cancellation-not-passed-on", _CS, """
+        class A { async Task F(AppDbContext db, int id, CancellationToken ct) {
+            var row = await db.Items.FirstOrDefaultAsync(i => i.Id == id);
+            row.Ok = true;
+            await db.SaveChangesAsync();
+        } }
+    """),
+    # The source is asked whether its time is up.
+    good("cancellation-not-passed-on", _CS, """
+        class A { async Task F() {
+            using var cts = new CancellationTokenSource(limit);
+            while (!cts.IsCancellationRequested) { await Look(); }
+        } }
+    """),
+]  # fmt: skip
+_CASES = (*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING, *_PERIODIC, *_SENT_AGAIN, *_CLOCKS, *_TOKENS)
 
-@pytest.mark.parametrize(
-    "case", [*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING, *_PERIODIC, *_SENT_AGAIN], ids=str
-)
+
+@pytest.mark.parametrize("case", _CASES, ids=str)
 def test_what_is_shown_by_default_has_evidence(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)

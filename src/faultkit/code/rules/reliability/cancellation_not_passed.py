@@ -134,7 +134,7 @@ def _unused_limits(facts: Facts) -> Iterator[Hit]:
     """Yield sources of tokens with a limit of time, whose token nothing is given (C#)."""
     for found in _LIMIT.finditer(facts.whole_text):
         name = found[1]
-        used = rf"\b{name}\??\.(?:Token|IsCancellationRequested)\b|[(,]\s*{name}\s*[,)]|return\s+{name}\b|=\s*{name}\s*;"
+        used = rf"\b{name}\??\.(?:Token|IsCancell\w+)\b|[(,]\s*{name}\s*[,)]|return\s+{name}\b|=\s*{name}\s*;"
         is_linked = "Linked" in found[0]
         if is_linked and f"{name}.CancelAfter(" not in facts.whole_text:
             continue
