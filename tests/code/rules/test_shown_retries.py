@@ -529,7 +529,99 @@ _TOKENS = [
         } }
     """),
 ]  # fmt: skip
-_CASES = (*_AT_ONCE, *_CONTEXTS, *_LIMITS, *_SPINNING, *_PERIODIC, *_SENT_AGAIN, *_CLOCKS, *_TOKENS)
+_WORKERS = [
+    # A text alone is about a mistake of the program itself.
+    good("worker-ends-with-one-item", _GO, """
+        package x
+        func (h *Hasher) Start() {
+        	go h.hash()
+        }
+        func (h *Hasher) hash() {
+        	for file := range h.inbox {
+        		if file.IsDirectory() {
+        			panic("asked to hash a directory")
+        		}
+        		h.add(file)
+        	}
+        }
+    """),
+    bad("worker-ends-with-one-item", _GO, """
+        package x
+        func (h *Hasher) Start() {
+        	go h.hash()
+        }
+        func (h *Hasher) hash() {
+        	for file := range h.inbox {
+        		if err := h.add(file); err != nil {
+        			panic(err)
+        		}
+        	}
+        }
+    """, 8),
+    # The lines of one answer are no work that comes for ever.
+    good("worker-ends-with-one-item", "rust", """
+        async fn answer(child: Child) -> Response {
+            spawn_blocking(move || {
+                for line in reader.lines() {
+                    let key = line.parse::<HeaderName>().unwrap();
+                    headers.push(key);
+                }
+            }).await
+        }
+    """),
+]  # fmt: skip
+_WAITS = [
+    # Random parts of a second, a constant that is short, and the clean-up.
+    good("wait-not-cancelled", _GO, """
+        package x
+        import ("context"; "math/rand"; "time")
+        const pause = 200 * time.Millisecond
+        func load(ctx context.Context) error {
+        	for attempt := 0; attempt < 5; attempt++ {
+        		err := fetch(ctx)
+        		if err == nil {
+        			return nil
+        		}
+        		time.Sleep(pause)
+        	}
+        	for attempt := 0; attempt < 5; attempt++ {
+        		err := fetch(ctx)
+        		if err == nil {
+        			return nil
+        		}
+        		time.Sleep(time.Duration(rand.Int63n(int64(time.Second))))
+        	}
+        	return nil
+        }
+    """),
+    bad("wait-not-cancelled", _GO, """
+        package x
+        import ("context"; "time")
+        const pause = 20 * time.Second
+        func load(ctx context.Context) error {
+        	for attempt := 0; attempt < 5; attempt++ {
+        		err := fetch(ctx)
+        		if err == nil {
+        			return nil
+        		}
+        		time.Sleep(pause)
+        	}
+        	return nil
+        }
+    """, 10),
+]  # fmt: skip
+_CASES = (
+    *_AT_ONCE,
+    *_CONTEXTS,
+    *_LIMITS,
+    *_SPINNING,
+    *_PERIODIC,
+    *_SENT_AGAIN,
+    *_CLOCKS,
+    *_TOKENS,
+    *_WORKERS,
+    *_WAITS,
+)
 
 
 @pytest.mark.parametrize("case", _CASES, ids=str)

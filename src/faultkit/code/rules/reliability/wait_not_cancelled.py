@@ -24,6 +24,8 @@ _SHORT = re.compile(r"^(\d{1,2}\s*\*\s*)?time\.(Milli|Micro|Nano)second$|^\d{1,2
 """A wait of less than a tenth of a second delays no one."""
 _BRIEF = re.compile(r"^(\d{1,3}\s*\*\s*)?time\.Millisecond$|^time\.Millisecond\s*\*\s*\d{1,3}$|^\d{1,3}$")
 """A wait of less than a second."""
+_RANDOM = re.compile(r"\brand\.\w+\([^*]*\btime\.(Milli)?[sS]econd\)+$")
+"""A random part of a second."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -31,15 +33,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for loop in loops:
         scope = facts.named_function_of(loop)
         name = "" if scope is None else _cancels(scope, facts)
-        if not name or _looks(name, facts.text(loop.span)):
+        if not name or _looks(name, facts.text(loop.span)) or facts.is_deferred(loop):
             continue
         for call in facts.within(facts.calls, loop.body):
             if _waits(call, facts) and not re.search(rf"\b{re.escape(name)}\b", facts.text(call.span)):
                 what = f"{call.written}() goes on after {name} has been cancelled"
-                first = call.argument(place=0)
-                is_brief = first is not None and _BRIEF.match(first.value.text) is not None
-                yield Hit(call.span, what, POSSIBLE if is_brief else LIKELY)
+                yield Hit(call.span, what, POSSIBLE if _is_brief(call, facts) else LIKELY)
                 break
+
+
+def _is_brief(call: Call, facts: Facts) -> bool:
+    """Return whether a wait is shorter than a second, also by a constant or a random part of one."""
+    first = call.argument(place=0)
+    text = "" if first is None else first.value.text
+    if first is not None and first.value.shape == "name":
+        made = facts.assignments_of(text.rpartition(".")[2])
+        text = made[0].value.text if len(made) == 1 and made[0].value is not None else text
+    return _BRIEF.match(text) is not None or _RANDOM.search(text) is not None
 
 
 def _cancels(scope: Scope, facts: Facts) -> str:

@@ -102,7 +102,10 @@ def _panics(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
         (
             call
             for call in facts.within(facts.calls, loop.body)
-            if call.name in _DEADLY and facts.function_of(call) is scope
+            if call.name in _DEADLY
+            and facts.function_of(call) is scope
+            # A text alone is about a mistake of the program itself.
+            and any(each.value.shape != "text" for each in call.arguments)
         ),
         None,
     )
@@ -111,6 +114,8 @@ def _panics(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
 def _unwraps(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
     if not any(call.method in ("spawn", "spawn_blocking") for call in facts.calls_around(loop)):
         return None
+    if loop.kind == "each" and not _RECEIVER.search(loop.over):
+        return None  # Its items are those of one task.
     for call in facts.within(facts.calls, loop.body):
         made = call.origin
         if call.method not in ("unwrap", "expect") or made is None or facts.function_of(call) is not scope:
@@ -122,6 +127,10 @@ def _unwraps(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
     return None
 
 
+_RECEIVER = re.compile(
+    r"\b\w*(rx|recv|receiver|incoming|consumer|queue)\b|\.(recv|incoming|iter)\(", re.IGNORECASE
+)
+"""What a loop takes items from for ever."""
 _FALLIBLE = re.compile(
     r"parse|decode|deserial|from_(?:str|slice|utf8|reader|bytes|json|value)|try_(?:into|from)|open|connect|execute|query"
     r"|fetch|write_|read_|load|save|insert|publish|request|process|handle|apply|run|convert|valid"
