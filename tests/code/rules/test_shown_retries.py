@@ -73,6 +73,43 @@ _AT_ONCE = [
             }
         }
     """),
+    # Another name, or a new random one, is sent next; the next item is another try.
+    good("retry-without-backoff", _TS, """
+        async function create(params: Params) {
+          let count = 1;
+          while (true) {
+            try {
+              return await send('create', { name: params.name });
+            } catch (error) {
+              if (count >= 10) throw error;
+              params.name = `${base} (${count})`;
+              count += 1;
+            }
+          }
+        }
+    """),
+    good("retry-without-backoff", _PY, """
+        async def make(self, user):
+            attempts = 0
+            while attempts < 5:
+                try:
+                    token = random_string(32)
+                    await self.store.set_token(user, token)
+                    return token
+                except StoreError:
+                    attempts += 1
+    """),
+    good("retry-without-backoff", _JAVA, """
+        class A {
+            void accept() {
+                Channel accepted;
+                while (!stopped && (accepted = queue.poll()) != null) {
+                    try { createConnection(accepted); }
+                    catch (IOException e) { close(accepted); }
+                }
+            }
+        }
+    """),
     # The same wait each time is shown only on request.
     good("retry-without-backoff", _PY, """
         import time
@@ -256,6 +293,40 @@ _LIMITS = [
             }
         }
     """),
+    # A failure leaves by `?`, and a full buffer is none.
+    good("retry-without-limit", "rust", """
+        async fn write(&mut self, mut record: T) -> Result<usize, Error> {
+            loop {
+                match self.send_record(record).await? {
+                    Ok(written) => return Ok(written),
+                    Err(same) => {
+                        record = same;
+                        self.ledger.wait_for_reader().await;
+                    }
+                }
+            }
+        }
+    """),
+    # It keeps a connection up.
+    good("retry-without-limit", _GO, """
+        package x
+        import "github.com/cenkalti/backoff/v4"
+        func (c *Charger) heartbeat() {
+        	bo := backoff.NewExponentialBackOff()
+        	bo.MaxElapsedTime = 0
+        	backoff.Retry(func() error { return c.post("alive") }, bo)
+        }
+    """),
+    # The row that another one made is found next.
+    good("retry-without-limit", _CS, """
+        class A {
+            public async Task<long> AdvanceAsync(CancellationToken token) {
+                try { await db.SaveChangesAsync(token); }
+                catch (DbUpdateException) { return await AdvanceAsync(token); }
+                return 2;
+            }
+        }
+    """),
     # The other side of the comparison counts.
     good("retry-without-limit", _PY, """
         def ask(prompt):
@@ -297,6 +368,28 @@ _SPINNING = [
                 return rows.size() == 500;
             }
         }
+    """),
+    # It ends when the queue is empty, when there are no rows, and when nothing has changed.
+    good("busy-loop", _JAVA, """
+        class A {
+            void drain() {
+                while (queue != null && !queue.isEmpty()) {
+                    Job job = queue.poll();
+                    if (job != null) { refuse(job); }
+                }
+            }
+        }
+    """),
+    good("busy-loop", _PY, """
+        async def catch_up(self):
+            while self.enabled:
+                rows = await self.store.get_pending_rows(self.name)
+                if not rows:
+                    if self.skipped:
+                        self.skipped = 0
+                        continue
+                    break
+                await self.send(rows)
     """),
     # Only failures are repeated, after a pause.
     good("busy-loop", "rust", """
@@ -415,6 +508,14 @@ _PERIODIC = [
             }
         }
     """),
+    # It marks something in memory.
+    good("periodic-work-ends-with-first-error", _JAVA, """
+        class A {
+            void start() {
+                scheduler.scheduleWithFixedDelay(() -> readyService.markReady(LOADED), 1, 1, TimeUnit.SECONDS);
+            }
+        }
+    """),
     # It ends with its session.
     good("periodic-work-ends-with-first-error", _KT, """
         fun ServerSession.heartbeat(period: Duration) {
@@ -465,6 +566,17 @@ _SENT_AGAIN = [
                 throw new UnauthorizedAccessException();
             }
         }
+    """),
+    # Subscribers are told at least once.
+    good("retry-of-non-idempotent-call", _PY, """
+        import requests
+        from urllib3.util import Retry
+        def create_webhook_session():
+            session = requests.Session()
+            session.mount("https://", HTTPAdapter(max_retries=Retry(total=3, allowed_methods=["POST"])))
+            return session
+        def deliver(session, url, event):
+            session.post(url, json=event)
     """),
     # `post()` of an object of the program is no request.
     good("retry-of-non-idempotent-call", _JAVA, """
@@ -558,6 +670,30 @@ _WORKERS = [
         	}
         }
     """, 8),
+    # The outer loop begins anew; a queue that is emptied once is no work for ever.
+    good("worker-ends-with-one-item", "rust", """
+        fn watch() {
+            std::thread::spawn(move || loop {
+                while let Ok(event) = receiver.recv() {
+                    if let Err(error) = watcher.add(event) {
+                        error!("failed {}", error);
+                        break;
+                    }
+                }
+                watcher = create();
+            });
+        }
+    """),
+    good("worker-ends-with-one-item", _JAVA, """
+        class A extends Thread {
+            public void run() {
+                while (queue != null && !queue.isEmpty()) {
+                    Job job = queue.poll();
+                    helper.refuse(job);
+                }
+            }
+        }
+    """),
     # The lines of one answer are no work that comes for ever.
     good("worker-ends-with-one-item", "rust", """
         async fn answer(child: Child) -> Response {

@@ -153,7 +153,9 @@ def _asks_store(call: Call) -> bool:
 def _asks_for_state(loop: Loop, facts: Facts) -> bool:
     """Return whether each round only asks a service for a state: `while (job.status !== "done")`."""
     found = _STATE.search(loop.over)
-    if found is None:
+    if found is None or any(
+        step.kind in ("break", "return") for step in facts.within(facts.steps, loop.body)
+    ):
         return False
     asks = [
         each.call
@@ -240,6 +242,8 @@ def _polls_empty(loop: Loop, facts: Facts) -> bool:
 
     A loop that waits in its condition, or ends when a list is empty, does not."""
     if WAITS_IN_HEAD.search(loop.over) or _UNTIL_EMPTY.search(loop.over.strip("() ")):
+        return False
+    if is_ended_by_answer(loop, facts):
         return False
     if _skips_nothing(loop, facts) or _works_on_something_only(loop, facts) or _tries(loop, facts):
         return True

@@ -276,13 +276,18 @@ def is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_STORED = re.compile(r"(Repository|Repo|Dao|Mapper|Storage|Store|Client|Api|API|Gateway|Service)$")
+_STORED = re.compile(r"(Repository|Repo|Dao|Mapper|Storage|Store|Client|Api|API|Gateway)$")
+_USES_ROWS = re.compile(
+    r"(create|update|save|delete|remove|find|list|load|insert|sync|refresh|query|upsert|persist)"
+)
 
 
 def _is_of_others(call: Call, facts: Facts) -> bool:
     """Return whether a call asks a store or another process, by its object or its verb."""
     last = call.receiver_written.rpartition(".")[2]
     type_ = type_of_receiver(call, facts) or last[:1].upper() + last[1:]
+    if type_.endswith("Service") and _USES_ROWS.match(call.method):
+        return True
     return _STORED.search(type_) is not None or leaves_process(call, facts)
 
 

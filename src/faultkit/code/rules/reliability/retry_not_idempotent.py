@@ -218,6 +218,9 @@ def _of_adapter(facts: Facts) -> Iterator[Hit]:
     if (not posts and not others) or KNOWN_AGAIN.search(facts.whole_text):
         return
     for call in adapters:
+        scope = facts.named_function_of(call)
+        if scope is not None and _EVENTS.search(scope.name):
+            continue
         given = call.argument("allowed_methods", "method_whitelist")
         condition = call.argument("retryCondition")
         if given is not None and _ALL_METHODS.search(given.value.text):
@@ -246,8 +249,8 @@ _HARMLESS = re.compile(
 """Addresses whose POST changes nothing, or that are no address at all."""
 
 
-_EVENTS = re.compile(r"web_?hook|call_?back", re.IGNORECASE)
-"""Addresses of subscribers, which are told of an event at least once."""
+_EVENTS = re.compile(r"web_?hook|call_?back|telemetry|ingest|analytics", re.IGNORECASE)
+"""Addresses of what is told of events, at least once."""
 
 
 def _changes_nothing(call: Call) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.idle_helpers import DRAWS
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.read_again import asks_for_state
 from faultkit.code.rules.vocabulary.reconnecting import reconnecting_loops
@@ -54,7 +55,11 @@ def _is_burden(retry: Retry, facts: Facts) -> bool:
     tries = number_of_tries(retry, facts)
     if (tries is not None and tries <= _FEW_TRIES) or _is_after_change(retry, facts):
         return False
-    return retry.loop is None or (is_sent(retry.body, facts) and not may_wait_between(retry, facts))
+    if retry.loop is None:
+        return True
+    # A new name or key for each try is another try.
+    draws = DRAWS.search(facts.text(retry.body)) is not None
+    return not draws and is_sent(retry.body, facts) and not may_wait_between(retry, facts)
 
 
 _SWAPS = NamePattern(

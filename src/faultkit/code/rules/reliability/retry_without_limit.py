@@ -9,18 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Facts
+from faultkit.code.facts import Facts, Place
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.stuck_counters import stuck_counters
-from faultkit.code.rules.vocabulary.tried_work import is_awaited_by_caller
+from faultkit.code.rules.vocabulary.tried_work import is_awaited_by_caller, reconnects
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.limited is False:
-            sure = LIKELY if retry.loop is None or is_awaited_by_caller(retry, facts) else POSSIBLE
+            is_awaited = (
+                not reconnects(Place(retry.span), facts)
+                if retry.loop is None
+                else is_awaited_by_caller(retry, facts)
+            )
+            sure = LIKELY if is_awaited else POSSIBLE
             yield Hit(retry.place, "this retries without a limit of tries or time", sure)
     for place, what in stuck_counters(facts):
         yield Hit(place, what, LIKELY)

@@ -20,6 +20,7 @@ from faultkit.code.rules.reliability.periodic_work_ends import (
     runs_aside,
 )
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
+from faultkit.code.rules.vocabulary.loop_conditions import goes_on
 from faultkit.code.rules.vocabulary.short_lives import repeated_around
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
@@ -51,7 +52,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             found = _unwraps(loop, scope, facts) or _leaves(loop, scope, facts)
         elif facts.language == "kotlin" and loop.kind == "each":
             found = _fails_for_received(loop, scope, facts)
-        elif loop.kind in ("endless", "while") and _is_thread(loop, scope, facts):
+        elif goes_on(loop, facts) and _is_thread(loop, scope, facts):
             found = _fails_for_item(loop, facts)
         elif facts.language == "csharp" and loop.is_async and runs_aside(loop, scope, facts):
             found = failing_call(loop.body, facts)  # `await foreach` over a channel.
@@ -171,7 +172,9 @@ def _leaves(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
         if call.is_awaited and re.match(r"\s*\.await\s*\?", after) and facts.function_of(call) is scope:
             return call
     for found in _FAILED.finditer(text):
-        if re.search(r"\b(return|break)\b", found[3]) and "send" not in found[2]:
+        # An outer loop begins anew after a `break`.
+        leaves = r"\breturn\b" if facts.loops_around(loop) else r"\b(return|break)\b"
+        if re.search(leaves, found[3]) and "send" not in found[2]:
             place = facts.syntax.place_of(found, loop.body.start)
             return next((call for call in facts.within(facts.calls, place)), None)
     return None

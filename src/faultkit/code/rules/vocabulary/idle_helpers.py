@@ -161,14 +161,14 @@ def _is_in(span: Span, places: list[Span]) -> bool:
 _PAGES = re.compile(
     r"cursor|offset|page|next|token|more|remaining|left\b|lastKey|LastEvaluatedKey", re.IGNORECASE
 )
-_DRAWS = re.compile(r"random|uuid|nanoid|snowflake|generat\w*\(|\brand\b", re.IGNORECASE)
+DRAWS = re.compile(r"random|uuid|nanoid|snowflake|generat\w*\(|\brand\b", re.IGNORECASE)
 
 
 def _until_state(loop: Loop, facts: Facts) -> IdleRound | None:
     """Return a call whose answer is the condition of the loop, and that nothing else is done between.
 
     Loops over pages, and those that draw a new name until it is free, wait for nothing."""
-    if _PAGES.search(loop.over) or _DRAWS.search(facts.text(loop.body)):
+    if _PAGES.search(loop.over) or DRAWS.search(facts.text(loop.body)):
         return None
     words = {*re.findall(r"[A-Za-z_]\w*", loop.over)}
     calls = list(facts.within(facts.calls, loop.body))

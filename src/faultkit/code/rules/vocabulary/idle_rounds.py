@@ -217,6 +217,8 @@ def _end_of_idle_round(call: Call, loop: Loop, facts: Facts) -> Span | None:
             ]
             arm = _first_arm(step, facts)
             is_idle = arm is not None and _is_bare(arm, facts) and not _moves_on(arm, loop, facts)
+            # `if not rows: if more: continue; break` ends as well.
+            is_idle &= not any(one.kind in _EXITS for one in facts.within(facts.steps, step.span))
             if goes_on and arm is not None and is_within(goes_on[0].span, arm) and is_idle:
                 return goes_on[0].span
         elif says_something(step.text, names, call, facts) and _is_all(call, step, loop, facts):

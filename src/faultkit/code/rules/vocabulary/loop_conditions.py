@@ -23,6 +23,10 @@ _PART = re.compile(r"&&|\band\b")
 _HAS_MORE = re.compile(r"\(*\s*([A-Za-z_]\w*)\s*(?:(?:!==?|is not)\s*(?:null|None|undefined)|>\s*0)?\s*\)*")
 
 
+_TAKES = re.compile(r"\(\s*[A-Za-z_]\w*\s*=\s*[\w.]+\(|!\s*[\w.]+\.(isEmpty|is_empty|empty)\(\)")
+"""Conditions that take the next item, or ask whether there is one."""
+
+
 def goes_on(loop: Loop, facts: Facts) -> bool:
     """Return whether a loop goes on when a round found nothing.
 
@@ -35,6 +39,8 @@ def goes_on(loop: Loop, facts: Facts) -> bool:
 
 def is_ended_by_answer(loop: Loop, facts: Facts) -> bool:
     """Return whether the condition asks for a variable that each round sets."""
+    if _TAKES.search(loop.over):
+        return True
     asked = (_HAS_MORE.fullmatch(part.strip()) for part in _PART.split(" ".join(loop.over.split())))
     names = {found[1] for found in asked if found is not None} - {"true", "True"}
     return bool(names) and any(

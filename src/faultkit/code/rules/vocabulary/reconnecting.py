@@ -28,7 +28,7 @@ _RECEIVES = re.compile(
 """Calls that wait for the next message, and fail at once when their connection is gone."""
 _POLLS = re.compile(r"\b\w*(?:events?|event_?loop|conn(?:ection)?)\.(?:poll|next_event|read_message)\(\)")
 _EXPECTED = re.compile(
-    r"(Timeout\w*|TimedOut|Empty|Cancel\w*|Interrupt\w*|StopIteration|WouldBlock|BlockingIOError)$"
+    r"(Timeout\w*|TimedOut|Empty|Cancel\w*|Interrupt\w*|StopIteration|WouldBlock|BlockingIOError|ObjectDisposed\w*)$"
 )
 """Failures that a round waits for, or that end the loop."""
 _LOST = re.compile(

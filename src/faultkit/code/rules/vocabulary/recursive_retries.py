@@ -148,7 +148,14 @@ def _is_compared(name: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
+_TAKEN = re.compile(r"DbUpdate\w*|Duplicate\w*|Unique\w*|Integrity\w*|Conflict\w*|Exists\w*")
+"""Errors of a row that another one has made meanwhile: the next try finds it."""
+
+
 def _limited(call: Call, scope: Scope, waits: bool, facts: Facts) -> bool | None:
+    types = [name for handler in facts.handlers_around(call)[-1:] for name in handler.types]
+    if types and all(map(_TAKEN.search, types)):
+        return None
     if stuck_counter(call, scope, facts):
         return False
     for name, text in _passed(call, scope):

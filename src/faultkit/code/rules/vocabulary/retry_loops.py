@@ -227,6 +227,8 @@ def _rust_body(loop: Loop, facts: Facts) -> Span | None:
             continue
         if any(is_within(each.span, span) for span in parsed):
             continue  # Each round has the next command of a text.
+        if facts.text(each.body).rstrip().endswith("?"):
+            continue  # A failure leaves the loop: `match f().await? { Ok(x) => …, Err(full) => … }`
         arms = [arm for arm in facts.within(facts.arms, each.span) if arm.fork == each.span]
         works = [arm for arm in arms if _WORKS.match(facts.text(arm.span))]
         body = _value_of(each.body, loop, facts)
@@ -323,6 +325,14 @@ def _tries_another(loop: Loop, each: Try, facts: Facts) -> bool:
     ):
         return True
     after = Span(each.body.end, loop.body.end)
+    fields = {
+        name
+        for assigned in facts.within(facts.assignments, after)
+        for name in assigned.targets
+        if "." in name and not name.startswith("self.") and name in facts.text(each.body)
+    }
+    if fields:
+        return True  # `form.name = other` is sent next.
     moved = made_of(moved_in(after, facts), Span(loop.body.start, each.body.end), facts)
     return any(facts.mentions(name, each.body) for name in changed_in(after, facts)) or any(
         is_given(name, each.body, facts) for name in moved

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.changed_values import is_given
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -83,11 +84,20 @@ _NOT_GIVEN = re.compile(
 )
 """Parameters that are no work: what every function is given."""
 _LASTING = re.compile(
-    r"start_?up|^_*(wait_?for|init|migrate|run|start|listen|loop|watch|poll|consume|subscribe|re_?connect|main|serve)"
+    r"start_?up|^_*(wait_?for|init|migrate|run|start|listen|loop|watch|poll|consume|subscribe|re_?connect|main|serve|heart_?beat|keep_?alive)"
     r"|bootstrap|(loop|worker|daemon|thread)$",
     re.IGNORECASE,
 )
 """Names of functions that wait for a dependency, or go on as long as the program."""
+
+
+_RECONNECTS = re.compile(r"re_?connect|heart_?beat|keep_?alive", re.IGNORECASE)
+
+
+def reconnects(place: Placed, facts: Facts) -> bool:
+    """Return whether the name of the function around a place says that it keeps a connection up."""
+    scope = facts.named_function_of(place)
+    return scope is not None and _RECONNECTS.search(scope.short_name) is not None
 
 
 def is_awaited_by_caller(retry: Retry, facts: Facts) -> bool:

@@ -383,6 +383,13 @@ def _exits_by_success(call: Call, done: _Round, loop: Loop, facts: Facts) -> boo
         if each.operator not in ("=", ":=")
         for name in each.targets
     }
+    # `before = self.last`: the round ends the loop if nothing has changed.
+    counted |= {
+        name
+        for each in facts.within(facts.assignments, loop.body)
+        if each.value is not None and each.value.shape == "name"
+        for name in each.targets
+    }
     branches = [step for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
     for step in facts.within(facts.steps, loop.body):
         if step.kind not in ("return", "break", "raise"):
