@@ -110,6 +110,40 @@ _AT_ONCE = [
             }
         }
     """),
+    # Each round begins with its pause, or with an event.
+    good("retry-without-backoff", _JAVA, """
+        class A {
+            public void run() {
+                while (!this.isStopped()) {
+                    try {
+                        int interval = config.getInterval();
+                        this.waitForRunning(interval);
+                        this.publish(1);
+                    } catch (Exception e) {
+                        log.warn("failed", e);
+                    }
+                }
+            }
+        }
+    """),
+    good("retry-without-backoff", _GO, """
+        package x
+        func (t *Relay) handle(ctx context.Context, invitations chan Invitation) {
+        	for {
+        		select {
+        		case invitation := <-invitations:
+        			conn, err := t.client.Connect(ctx, invitation)
+        			if err != nil {
+        				log.Println(err)
+        				continue
+        			}
+        			t.use(conn)
+        		case <-ctx.Done():
+        			return
+        		}
+        	}
+        }
+    """),
     # The same wait each time is shown only on request.
     good("retry-without-backoff", _PY, """
         import time
@@ -512,7 +546,7 @@ _PERIODIC = [
     good("periodic-work-ends-with-first-error", _JAVA, """
         class A {
             void start() {
-                scheduler.scheduleWithFixedDelay(() -> readyService.markReady(LOADED), 1, 1, TimeUnit.SECONDS);
+                timer.scheduleWithFixedDelay(() -> readyService.markReady(LOADED), 1, 1, TimeUnit.SECONDS);
             }
         }
     """),

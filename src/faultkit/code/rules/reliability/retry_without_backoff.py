@@ -56,7 +56,8 @@ def _is_burden(retry: Retry, facts: Facts) -> bool:
     if (tries is not None and tries <= _FEW_TRIES) or _is_after_change(retry, facts):
         return False
     if retry.loop is None:
-        return True
+        around = [] if retry.call is None else facts.calls_around(retry.call)[-1:]
+        return not any(_GONE.search(facts.text(each.span)) for each in around)
     # A new name or key for each try is another try.
     draws = DRAWS.search(facts.text(retry.body)) is not None
     return not draws and is_sent(retry.body, facts) and not may_wait_between(retry, facts)
@@ -65,7 +66,7 @@ def _is_burden(retry: Retry, facts: Facts) -> bool:
 _SWAPS = NamePattern(
     r"^(weak_?)?compare_?(and_?)?(exchange|set|swap)|^compareAndSet|^CompareAndSwap|^CompareExchange", re.I
 )
-_GONE = NamePattern(r"NoSuch|Not_?Found|DoesNotExist|Missing|Stale|Conflict|Concurrency", re.I)
+_GONE = NamePattern(r"NoSuch|Not_?Found|DoesNotExist|Missing|Stale|Conflict|Concurrency|Optimistic", re.I)
 """Errors of an item that is no longer there, or of two that changed it at once."""
 _REFUSED = NamePattern(r"Unauthori[sz]ed|Authentic|Expired|Token|Redirect|Moved", re.I)
 """Errors after which something is renewed before the next try."""

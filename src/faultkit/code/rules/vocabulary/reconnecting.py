@@ -51,7 +51,7 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
         if WAITS_IN_HEAD.search(loop.over):
             continue
         for each in facts.within(facts.tries, loop.body):
-            if facts.loops_around(each)[-1:] != (loop,):
+            if facts.loops_around(each)[-1:] != (loop,) or _is_of_event(each, loop, facts):
                 continue
             if (handler := _without_pause(each, loop, facts)) is not None:
                 yield loop, handler.span
@@ -74,6 +74,21 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
         else:
             if facts.language == "rust" and (place := _selected(loop, facts)) is not None:
                 yield loop, place
+
+
+_EVENT = re.compile(r"\bcase\s+[\w, ]+:?=\s*<-")
+_WAITS_BEFORE = re.compile(r"\.(accept\w*|recv|next)\(")
+
+
+def _is_of_event(each: Try, loop: Loop, facts: Facts) -> bool:
+    """Return whether a failure is that of one event, for which the round waited before."""
+    before = facts.text(Span(loop.body.start, max(each.body.start, loop.body.start)))
+    if facts.language == "go":
+        return _EVENT.search(before) is not None
+    return facts.language == "rust" and _WAITS_BEFORE.search(before) is not None
+
+
+_LOOKS_UP = re.compile(r"(get|is|has)([A-Z_]|$)")
 
 
 def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
@@ -104,6 +119,11 @@ def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
     others = [call for call in facts.within(facts.calls, loop.body) if not is_sleep(call)]
     if not on_success or first is None or is_sleep(first) or any(may_wait(call, facts) for call in others):
         return None
+    if all(
+        is_sleep(call) or _LOOKS_UP.match(call.method) or call.span.start > on_success[0].span.start
+        for call in tried
+    ):
+        return None  # Each round begins with its pause.
     after = [call for call in on_success if call.span.start >= each.span.end]
     for handler in handlers:
         if any(map(_EXPECTED.search, handler.types)) or not _goes_on_at_once(handler, facts):

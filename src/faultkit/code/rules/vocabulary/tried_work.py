@@ -148,6 +148,9 @@ def _may_wait(call: Call, facts: Facts) -> bool:
 def number_of_tries(retry: Retry, facts: Facts) -> int | None:
     """Return how often something is tried, or None if the text has no number."""
     if retry.loop is None:
+        first = None if retry.call is None else retry.call.argument(place=0)
+        if first is not None and first.value.shape == "name":
+            return _value(first.value.text, facts)
         return _first_number("" if retry.call is None else facts.text(retry.call.span))
     limit = _LIMIT.search(facts.text(retry.loop.head))
     if limit is not None:
