@@ -110,6 +110,19 @@ _AT_ONCE = [
             }
         }
     """),
+    # A folder of this machine.
+    good("retry-without-backoff", "rust", """
+        async fn quarantine(folder: &str) -> std::io::Result<()> {
+            for attempt in 0..1000 {
+                match compio::fs::create_dir(folder).await {
+                    Ok(()) => return Ok(()),
+                    Err(error) if attempt == 999 => return Err(error),
+                    Err(_) => {}
+                }
+            }
+            Ok(())
+        }
+    """),
     # Each round begins with its pause, or with an event.
     good("retry-without-backoff", _JAVA, """
         class A {
@@ -117,6 +130,7 @@ _AT_ONCE = [
                 while (!this.isStopped()) {
                     try {
                         int interval = config.getInterval();
+                        pages.clear();
                         this.waitForRunning(interval);
                         this.publish(1);
                     } catch (Exception e) {
@@ -591,7 +605,7 @@ _SENT_AGAIN = [
     good("retry-of-non-idempotent-call", _CS, """
         class A {
             public Task<Order> Place(Order order) =>
-                Again(async () => await client.PostAsync("/orders", order));
+                Again<Order>(async () => await client.PostAsync("/orders", order));
             private async Task<T> Again<T>(Func<Task<T>> operation) {
                 for (var attempt = 0; attempt < 3; attempt++) {
                     try { return await operation(); }

@@ -10,6 +10,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.idle_rounds import may_wait
 from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_on
+from faultkit.code.rules.vocabulary.tried_work import leaves_process
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _CONNECTS = re.compile(
@@ -91,6 +92,14 @@ def _is_of_event(each: Try, loop: Loop, facts: Facts) -> bool:
 _LOOKS_UP = re.compile(r"(get|is|has)([A-Z_]|$)")
 
 
+def _may_fail(call: Call, facts: Facts) -> bool:
+    """Return whether a call does the work of a round: it asks others, or is a function of this program."""
+    if is_sleep(call) or _LOOKS_UP.match(call.method):
+        return False
+    is_own = call.receiver_written in ("", "self", "this") or call.receiver == "self"
+    return is_own or call.is_awaited or leaves_process(call, facts)
+
+
 def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
     """Return the handler of a round whose pause stands only where nothing fails.
 
@@ -119,10 +128,8 @@ def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
     others = [call for call in facts.within(facts.calls, loop.body) if not is_sleep(call)]
     if not on_success or first is None or is_sleep(first) or any(may_wait(call, facts) for call in others):
         return None
-    if all(
-        is_sleep(call) or _LOOKS_UP.match(call.method) or call.span.start > on_success[0].span.start
-        for call in tried
-    ):
+    pause = min(call.span.start for call in on_success)
+    if not any(call.span.start < pause and _may_fail(call, facts) for call in tried):
         return None  # Each round begins with its pause.
     after = [call for call in on_success if call.span.start >= each.span.end]
     for handler in handlers:

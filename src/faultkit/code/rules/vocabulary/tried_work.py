@@ -21,7 +21,7 @@ from faultkit.code.rules.vocabulary.waits import is_sleep
 _NEAR = NamePattern(
     r"^(os|shutil|sqlite3|fcntl|pathlib|fs|fs/promises|fs-extra|tempfile|socket\.socket\.bind|File|Directory|Path|Files"
     r"|java\.nio\.file|java\.io|System\.IO|tokio\.fs|std\.fs|io/ioutil|path/filepath)\b"
-    r"|\.(stat|bind|unlink|(rm|rmdir|unlink|mkdir|rename|stat)Sync)$"
+    r"|\.fs\.\w+$|\.(stat|bind|unlink|(rm|rmdir|unlink|mkdir|rename|stat)Sync)$"
 )
 """Calls that use a file, a lock or a port of this machine."""
 _SENDS = NamePattern(

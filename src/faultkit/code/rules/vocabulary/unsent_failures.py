@@ -38,7 +38,8 @@ def is_of_unsent(retry: Retry, facts: Facts) -> bool:
     """Return whether a retry repeats only what was not sent, or what was refused at once."""
     if retry.call is not None and retry.how == "helper":
         # The loop of a helper of this text has the handlers.
-        own = facts.functions_named(retry.call.method.partition("<")[0])
+        name = facts.text(retry.call.callee).partition("<")[0].rpartition(".")[2]
+        own = facts.functions_named(name)
         if handlers := [one for each in own for one in _handlers_in(each.body, facts)]:
             return all(_is_unsent(handler, facts) for handler in handlers)
     if retry.call is not None and retry.how != "recursion":
