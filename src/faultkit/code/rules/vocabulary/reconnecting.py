@@ -10,7 +10,6 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.idle_rounds import may_wait
 from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_on
-from faultkit.code.rules.vocabulary.tried_work import leaves_process
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _CONNECTS = re.compile(
@@ -89,15 +88,8 @@ def _is_of_event(each: Try, loop: Loop, facts: Facts) -> bool:
     return facts.language == "rust" and _WAITS_BEFORE.search(before) is not None
 
 
-_LOOKS_UP = re.compile(r"(get|is|has)([A-Z_]|$)")
-
-
-def _may_fail(call: Call, facts: Facts) -> bool:
-    """Return whether a call does the work of a round: it asks others, or is a function of this program."""
-    if is_sleep(call) or _LOOKS_UP.match(call.method):
-        return False
-    is_own = call.receiver_written in ("", "self", "this") or call.receiver == "self"
-    return is_own or call.is_awaited or leaves_process(call, facts)
+_LOOKS_UP = re.compile(r"(get|is|has)([A-Z_]|$)|(clear|size|now|contains\w*|add|put)$")
+"""Methods that look at own data, or change a collection: they do not fail."""
 
 
 def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
@@ -129,7 +121,7 @@ def _without_pause(each: Try, loop: Loop, facts: Facts) -> Handler | None:
     if not on_success or first is None or is_sleep(first) or any(may_wait(call, facts) for call in others):
         return None
     pause = min(call.span.start for call in on_success)
-    if not any(call.span.start < pause and _may_fail(call, facts) for call in tried):
+    if not any(call.span.start < pause and not _LOOKS_UP.match(call.method) for call in tried):
         return None  # Each round begins with its pause.
     after = [call for call in on_success if call.span.start >= each.span.end]
     for handler in handlers:
