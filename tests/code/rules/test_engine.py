@@ -9,7 +9,7 @@ import pytest
 from faultkit.base.errors import InputError
 from faultkit.code import LANGUAGES
 from faultkit.code.facts.build import GRAMMARS
-from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.review.engine import RULES, RuleError, findings_of
 from faultkit.code.rules import SEVERITIES
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
@@ -174,5 +174,5 @@ def test_a_rule_does_not_run_on_a_text_without_its_words() -> None:
 
     rule = replace(RULES[0], words=(b"verify", b"ssl"), check=refuse)
     assert findings_of("get(url)\n", "python", rules=(rule,)) == ()
-    with pytest.raises(AssertionError, match="ran"):
+    with pytest.raises(RuleError, match="AssertionError: ran"):
         findings_of("get(url, ssl=False)\n", "python", rules=(rule,))

@@ -96,6 +96,7 @@ _SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|cont
 
 
 def is_browser(head: FileHead) -> bool:
+    """Return whether a file of JavaScript runs in a page, by what it imports and uses."""
     modules = frozenset(_IMPORTED.findall(head.text))
     if modules & _SERVER_MODULES or any(each.startswith(_SERVER_SCOPES) for each in modules):
         return False

@@ -40,6 +40,7 @@ _BUNDLE_MARKS = (
 
 
 def is_generated(head: FileHead) -> bool:
+    """Return whether the first comment of a file says that a program wrote it."""
     if "enerated" not in head.text and "GENERATED" not in head.text:
         return False
     lines = list(leading_comment(head.text))
@@ -55,6 +56,7 @@ def is_generated(head: FileHead) -> bool:
 
 
 def is_built(head: FileHead) -> bool:
+    """Return whether a file is the output of a bundler or a minifier."""
     # Builds write JavaScript. TypeScript that looks like a bundle is about bundles.
     if head.language == "javascript" and (
         head.size > _BUILT_BYTES or any(mark in head.text for mark in _BUNDLE_MARKS)

@@ -91,14 +91,14 @@ _WHOLE = re.compile(r"[\s)!]*(?:as\s[^;\n]*)?[;,)\s}]*(?:\n|$)")
 def _is_for_others(request: HttpRequest, facts: Facts) -> bool:
     """Return whether the status is left to others: a function returns the body as it is, a program of one
     user shows it, or what reads it into a type refuses an error page. Not in a text that looks at
-    the status of other requests."""
+    the status of other requests, nor for a body that answers a request, with status 200."""
     call = request.call
     uses: list[Call | Access] = [*facts.calls_on(call), *facts.accesses_on(call)]
     reads = [each for each in uses if each.name.rpartition(".")[2] in _READS]
     is_left = (
         is_for_one_user(facts)
         or (bool(reads) and all(_is_typed(each, facts) for each in reads))
-        or any(_is_whole_result(each, facts) for each in reads)
+        or (facts.route_of(call) is None and any(_is_whole_result(each, facts) for each in reads))
         or _is_read_for_caller(call, facts)
     )
     return is_left and not any(
