@@ -11,7 +11,7 @@ import pytest
 from faultkit.cli.main import invoke
 from tests.code.rules.sarif_subset import SARIF
 
-BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
+BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()[0]\n"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from faultkit.cli.main import invoke
 from tests.code.rules.sarif_subset import SARIF
 
-BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
+BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()[0]\n"
 QUIET = "import requests\n\n\ndef load(url):\n    return requests.get(url).text  # fault: ignore[FK-R] here\n"
 TIMEOUT = "Give the call or its client a timeout that is shorter than what your own callers wait."
 STATUS = "Check the status first: raise_for_status(), if (!res.ok) throw, resp.StatusCode."

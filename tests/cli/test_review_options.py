@@ -14,7 +14,7 @@ import pytest
 from faultkit.cli.main import invoke
 from tests.code.rules.sarif_subset import SARIF
 
-BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
+BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()[0]\n"
 RULES = "FK-R001,FK-R026,FK-S"
 
 
@@ -101,10 +101,12 @@ def test_a_hook_applies_contexts_and_exclusions_to_named_files(
 def test_rules_of_servers_find_nothing_in_browser_code(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = "export async function load(u) {\n  const r = await fetch(u);\n  return r.json();\n}\n"
+    code = (
+        "export async function load(u) {\n  const r = await fetch(u);\n  return (await r.json()).rows;\n}\n"
+    )
     Path("web").mkdir()
     Path("web/api.js").write_text(f"import {{ ref }} from 'vue';\n{code}")
-    found = review(capsys, "web", "--select", RULES)
+    found = review(capsys, "web", "--select", RULES, "--min-confidence", "0.5")
     assert places(found) == ["web/api.js FK-R026"]
     found = review(capsys, "web", "--select", RULES, "--include", "browser", "--min-confidence", "0.5")
     assert places(found) == ["web/api.js FK-R001", "web/api.js FK-R026"]
@@ -216,7 +218,7 @@ def test_suppressions_are_counted_and_the_wrong_ones_shown(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("app.py").write_text(
-        BAD.replace(".json()", ".json()  # fault: ignore[FK-R001, FK-R404] local")
+        BAD.replace(".json()[0]", ".json()[0]  # fault: ignore[FK-R001, FK-R404] local")
         + "x = 1  # fault: ignore\n"
     )
     found = review(capsys, "app.py", "--select", RULES)
@@ -299,7 +301,7 @@ def test_sarif_names_files_from_the_top_of_the_repository(
     project: Path, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     Path(".git").mkdir()
-    Path("app.py").write_text(BAD.replace(".json()", ".json()  # fault: ignore[FK-R001] it is local"))
+    Path("app.py").write_text(BAD.replace(".json()[0]", ".json()[0]  # fault: ignore[FK-R001] it is local"))
     out = tmp_path_factory.mktemp("out") / "a.sarif"
     args = ["--select", "FK-R001,FK-R026", "--include", "tests", "--sarif", str(out), "--json"]
     assert invoke(["review", ".", *args]) == 0
