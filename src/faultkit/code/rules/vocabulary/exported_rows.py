@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_EXPORTS = NamePattern(
-    r"export|dump|backup|extract|download|csv|ndjson|jsonl|xlsx|feed|statement|ledger|archive", re.IGNORECASE
-)
+_WORDS = r"export|dump|backup|extract|download|csv|ndjson|jsonl|xlsx|feed|statement|ledger|archive"
+_EXPORTS = NamePattern(_WORDS, re.IGNORECASE)
+_MAY_EXPORT = TextPattern(_WORDS, re.IGNORECASE)
 _WRITES = NamePattern(r"^(write|Write|print|Print|append(?=Line|Row|To)|emit)\w*$")
 _SINK = re.compile(
     r"(^|[._])_?(\w*[wW]riter|out|w|bw|pw|res|response|stream|\w*[sS]tream|csv\w*|sheet|file|f|fh|sink|os|output|buffer)$"
@@ -40,7 +41,7 @@ _NO_LIMIT = re.compile(
 
 def exported_rows(facts: Facts) -> Iterator[Call]:
     """Yield queries of exports that hold all rows, which a loop then writes one by one."""
-    if not _EXPORTS.search(facts.whole_text):
+    if not _MAY_EXPORT.is_in(facts.whole_text):
         return
     reads = {
         each.call
