@@ -13,7 +13,7 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout
+from faultkit.code.rules.vocabulary.built_requests import clients_without_timeout, reqwest_client_apart
 from faultkit.code.rules.vocabulary.command_lines import (
     is_for_one_user,
     is_without_option,
@@ -54,6 +54,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if is_without_option(call, facts):
                 continue
             sure = POSSIBLE if _is_of_user(call, facts) or _is_deliberate(call, facts) else CERTAIN
+            if (client := reqwest_client_apart(call, facts)) is not None:
+                if client not in told:
+                    told.add(client)
+                    what = (
+                        f"the client of {client.written}() has no timeout, and its requests may wait for ever"
+                    )
+                    yield Hit(client.span, what, sure)
+                continue
             yield Hit(
                 _with_builder(call, facts), f"{call.written}() has no timeout and may wait for ever", sure
             )
@@ -135,10 +143,12 @@ def _client_apart(call: Call, facts: Facts) -> Call | None:
 def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:
     """Yield clients and requests of httpx without any limit, by keyword or in options that are spread.
 
-    An answer that is streamed may take any time, and a comment gives a reason."""
+    The next event of a stream may take any time, the next bytes of a file not. A comment gives a reason."""
     requests = {each.call for each in http_requests(facts) if each.library.name == "httpx"}
     for call in facts.calls if facts.imports_any("httpx") else ():
-        if (call not in requests and call.name not in _CLIENTS) or call.method == "stream":
+        if call not in requests and call.name not in _CLIENTS:
+            continue
+        if call.method == "stream" and not _is_stored(call, facts):
             continue
         given = call.argument("timeout")
         place: Value | Text | None = (
@@ -148,6 +158,22 @@ def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:
             place = _in_options(call, facts)
         if place is not None and not facts.comment_at(call) and not facts.comment_at(place):
             yield call, place.span
+
+
+_CHUNKS = ("iter_bytes", "aiter_bytes", "iter_raw", "aiter_raw")
+_FILES = re.compile(
+    r"^(?:open|io\.open|os\.fdopen|aiofiles\.open|anyio\.open_file|tempfile\.\w+|pathlib\.Path\b.*\.open)\(\)"
+)
+
+
+def _is_stored(call: Call, facts: Facts) -> bool:
+    """Return whether the function that asks for a streamed answer writes its bytes to a file."""
+    scope = facts.function_of(call)
+    if scope is None:
+        return False
+    inside = [*facts.own(facts.calls, scope)]
+    reads = any(each.method in _CHUNKS for each in inside)
+    return reads and any(each.method == "write" and _FILES.match(each.name) for each in inside)
 
 
 def _in_options(call: Call, facts: Facts) -> Text | None:

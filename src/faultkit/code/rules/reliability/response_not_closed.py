@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Access, Call, Facts, is_within
+from faultkit.code.facts import Access, Argument, Call, Facts, is_within
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
@@ -230,7 +230,10 @@ def _go_open(call: Call, facts: Facts) -> bool:
     # `defer func(body io.ReadCloser) { _ = body.Close() }(resp.Body)`, `defer closeBody(resp.Body)`
     given = any(
         argument.value.text == name
-        or (argument.value.text == f"{name}.Body" and (each.is_deferred or CLOSES.search(each.written)))
+        or (
+            argument.value.text == f"{name}.Body"
+            and (each.is_deferred or CLOSES.search(each.written) or _closes_given(each, argument, facts))
+        )
         for each in inside
         for argument in each.arguments
     )
@@ -239,6 +242,16 @@ def _go_open(call: Call, facts: Facts) -> bool:
         for step in facts.within(facts.steps, function.span)
     )
     return not (closed or given or returned)
+
+
+def _closes_given(call: Call, argument: Argument, facts: Facts) -> bool:
+    """Return whether a function of this text closes the body that it is given (Go)."""
+    for scope in facts.functions_named(call.method):
+        names = [each.name for each in scope.parameters][argument.place : argument.place + 1]
+        inside = facts.within(facts.calls, scope.body)
+        if argument.place >= 0 and names and any(each.written == f"{names[0]}.Close" for each in inside):
+            return True
+    return False
 
 
 CLOSES = re.compile(r"(?i:close|drain|discard)\w*$")

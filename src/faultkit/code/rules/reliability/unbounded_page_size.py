@@ -90,12 +90,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _hits(facts: Facts) -> Iterator[tuple[Hit, str]]:
     """Yield sizes, each with the name of the field of a schema that it is; empty if it is none."""
     told = set[Scope]()
-    for scope, hit in _of_handlers(facts):
+    of_types = [*_of_declared(facts)]
+    owners = frozenset(owner for _, hit, owner in of_types if hit.confidence >= LIKELY)
+    for scope, hit in _of_handlers(facts, owners):
         told.add(scope)
         yield hit, ""
     if facts.language in JAVASCRIPT:
         yield from ((hit, "") for scope, hit in _of_resolvers(facts) if scope not in told)
-    declared = [(scope, hit) for scope, hit in _of_declared(facts) if scope not in told]
+    declared = [(scope, hit) for scope, hit, _ in of_types if scope not in told]
     yield from ((hit, "") for _, hit in declared)
     told.update(scope for scope, _ in declared)
     if told:
@@ -152,8 +154,8 @@ def _of_resolvers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
             yield scope, _hit(found[1], each)
 
 
-def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
-    """Yield sizes that are fields of what a request is read into, and have no maximum there."""
+def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit, str]]:
+    """Yield sizes in fields of what a request is read into, if they have no maximum, each with that type."""
     fields = [*size_fields(facts)]
     for field in fields:
         for scope in facts.scopes:
@@ -164,7 +166,7 @@ def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
                     break
                 if _is_used(word, None, scope, facts) or _is_returned(word, scope, facts):
                     is_unsure = _may_be_left_out(word, scope, facts) or not _is_of_request(scope, facts)
-                    yield scope, _hit(field.name, place, is_unsure)
+                    yield scope, _hit(field.name, place, is_unsure), field.owner
 
 
 def _is_of_request(scope: Scope, facts: Facts) -> bool:
@@ -184,14 +186,18 @@ _REQUESTED = TextPattern(
 )
 
 
-def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
-    """Yield sizes that functions take from a request themselves."""
+def _of_handlers(facts: Facts, owners: frozenset[str]) -> Iterator[tuple[Scope, Hit]]:
+    """Yield sizes that functions take from a request themselves.
+
+    `owners` are types with a size that is reported where it is read."""
     for scope in facts.scopes:
         is_route = scope.route is not None and scope.route.method in ("GET", "ANY", "POST")
         if not is_route and not _takes_request(scope, facts):
             continue
         for name, place in _sizes(scope, facts):
             if _is_checked(name, place, scope, facts) or _is_bounded_inside(_word(name), scope, facts):
+                continue
+            if owners and _is_kept_in(owners, name, scope, facts):
                 continue
             if _is_used(_word(name), place, scope, facts) or (
                 not is_route and _is_returned(name, scope, facts) and not _is_limited_by_callers(scope, facts)
@@ -202,6 +208,16 @@ def _of_handlers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
                 )
                 yield scope, _hit(name, Place(span), is_optional)
                 break
+
+
+def _is_kept_in(owners: frozenset[str], name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a size only goes into an object of one of these types: `new RowQuery(city, limit)`."""
+    given = [
+        call.constructs and call.method in owners
+        for call in facts.within(facts.calls, scope.body)
+        if any(each.value.text == name for each in call.arguments)
+    ]
+    return bool(given) and all(given)
 
 
 _NEAR = 400

@@ -133,6 +133,16 @@ def clients_without_timeout(facts: Facts) -> Iterator[Call]:
             yield call
 
 
+def reqwest_client_apart(sent: Call, facts: Facts) -> Call | None:
+    """Return the client of a request, if another function of this text makes it: its limit belongs there."""
+    if facts.language != "rust":
+        return None
+    client = next((each for each in chain(sent) if _CLIENT_MADE.match(each.name)), None)
+    if client is None or facts.named_function_of(client) is facts.named_function_of(sent):
+        return None
+    return client
+
+
 def _fields_with(client: Call, facts: Facts) -> Iterator[str]:
     """Yield names that hold a client: of variables, and of the fields in a literal around it."""
     unwrapped = [each for each in facts.calls_on(client) if each.method in ("unwrap", "expect")]

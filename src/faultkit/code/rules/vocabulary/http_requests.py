@@ -29,6 +29,7 @@ from faultkit.code.rules.vocabulary.http_libraries import (
     SPRING_METHODS,
     Library,
 )
+from faultkit.code.rules.vocabulary.java_requests import java_method, java_timeout
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -137,7 +138,7 @@ def _method(call: Call, library: Library, facts: Facts) -> str:
     if library.name == "urllib":
         return "POST" if call.argument("data", place=1) else "GET"
     if library.name == "java.net.http":
-        return _java_request(call, facts)
+        return java_method(call, facts)
     if library.name == "RestTemplate":
         return SPRING_METHODS[call.method]
     given = call.argument("method")
@@ -202,25 +203,13 @@ def _go_request(call: Call, facts: Facts) -> str:
     return word.value.text.rpartition("Method")[2].upper()
 
 
-def _java_request(call: Call, facts: Facts) -> str:
-    given = call.argument(place=0)
-    text = "" if given is None else given.value.text
-    if given is not None and given.value.shape == "name":
-        built = [each.value.text for each in facts.assignments_to(text, call) if each.value is not None]
-        text = next((each for each in built if "newBuilder" in each), "")
-    for method in ("POST", "PUT", "DELETE"):
-        if f".{method}(" in text:
-            return method
-    return "GET" if "newBuilder" in text else ""
-
-
 def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
     if _given(call, library, facts) is not None or _is_ended_around(call, library, facts):
         return True
     if library.name == "net/http":
         return _go_timeout(call, facts)
     if library.name == "java.net.http":
-        return _java_timeout(call, facts)
+        return java_timeout(call, facts)
     if library.name == "RestTemplate":
         return _spring_timeout(call, facts)
     if library.name == "superagent" and _chained(call, facts, "timeout"):
@@ -428,41 +417,6 @@ def _go_timeout(call: Call, facts: Facts) -> bool | None:
     return False
 
 
-def _java_timeout(call: Call, facts: Facts) -> bool | None:
-    given = call.argument(place=0)
-    if given is None:
-        return None
-    text = given.value.text
-    if given.value.shape == "name":
-        built = [
-            each.value.text
-            for each in facts.assignments_to(text, call)
-            if each.value is not None and "newBuilder" in each.value.text
-        ]
-        if not built:
-            return None
-        text = built[-1]
-    elif (built_by := _BUILT_BY.fullmatch(text)) is not None:
-        return _builder_timeout(built_by[1], call, facts)
-    elif "newBuilder" not in text and (made := _MADE_BY.match(text)) is not None:
-        own = [facts.text(each.span) for each in facts.functions_named(made[1])]
-        return None if not own else any(".timeout(" in each for each in own)
-    return ".timeout(" in text
-
-
-_BUILT_BY = re.compile(r"(\w+)\.build\(\)")
-
-
-def _builder_timeout(name: str, call: Call, facts: Facts) -> bool | None:
-    """Return whether the builder of a request in a variable is given a limit (Java, Kotlin)."""
-    made = [each.value.text for each in facts.assignments_to(name, call) if each.value is not None]
-    if not any("newBuilder" in each for each in made):
-        return None
-    later = (each for each in facts.calls_of_method("timeout") if each.written.startswith(f"{name}."))
-    return any(".timeout(" in each for each in made) or any(later)
-
-
-_MADE_BY = re.compile(r"(?:this\.)?(\w+)\(")
 _LIMITS_OF_AGENT = re.compile(r"headersTimeout|bodyTimeout")
 
 

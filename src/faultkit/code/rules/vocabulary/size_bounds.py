@@ -128,6 +128,9 @@ def _holders(number: str, scope: Scope, facts: Facts) -> re.Pattern[str]:
     return word
 
 
+_PATTERN = re.compile(r"(?<![=-])[<>]=?\s*([\w.:]+)")
+
+
 def is_compared(word: str, text: str) -> bool:
     """Return whether a text compares a number with a limit, and not with zero or with what was found."""
     for found in re.finditer(
@@ -137,10 +140,14 @@ def is_compared(word: str, text: str) -> bool:
         other = next((each for each in found.groups() if each), "")
         if other and not _OF_RESULTS.search(other):
             return True
+    # C#: `limit is > 0 and <= 100`; `limit is > 0` is a limit from below.
+    for found in re.finditer(rf"(?:{word})\s+is\b([^\n]{{0,60}})", text):
+        if any(not _OF_RESULTS.search(other) for other in _PATTERN.findall(found[1])):
+            return True
     return (
         re.search(
             rf"(?:contains|includes|has|Contains|ContainsKey)\(\s*&?(?:{word})"
-            rf"|(?:{word})\s+(?:not\s+in|in|!in)\b|(?:{word})\s+is\b[^\n]{{0,60}}[<>]"
+            rf"|(?:{word})\s+(?:not\s+in|in|!in)\b"
             rf"|\b(?:switch|match)\b\s*\(?\s*(?:{word})",
             text,
         )
