@@ -17,12 +17,12 @@ def _good(rule: str, code: str) -> Case:
 
 CASES = [
     _bad("http-call-without-timeout", "async fn f(u: &str) -> Result<String, reqwest::Error> { reqwest::get(u).await?.text().await }", 1),
-    _bad("http-call-without-timeout", "use reqwest::Client;\nstruct A { c: Client }\nimpl A {\n fn new() -> Self { Self { c: Client::new() } }\n async fn f(&self, u: &str) { let r = self.c.get(u).header(K, v).send().await; }\n}", 5),
+    _bad("http-call-without-timeout", "use reqwest::Client;\nstruct A { c: Client }\nimpl A {\n fn new() -> Self { Self { c: Client::new() } }\n async fn f(&self, u: &str) { let r = self.c.get(u).header(K, v).send().await; }\n}", 4),
     _bad("http-call-without-timeout", "fn f(u: &str) -> R { ureq::get(u).call() }", 1),
     _good("http-call-without-timeout", "async fn f(u: &str) { let c = reqwest::Client::builder().timeout(Duration::from_secs(3)).build().unwrap();\n c.get(u).send().await; }"),
     _good("http-call-without-timeout", "async fn f(u: &str) { let c = reqwest::Client::new();\n c.get(u).timeout(d).send().await; }"),
     _good("http-call-without-timeout", "async fn f(u: &str) { let c = reqwest::Client::new();\n tokio::time::timeout(d, c.get(u).send()).await; }"),
-    _bad("http-call-without-timeout", "static C: LazyLock<Client> = LazyLock::new(|| reqwest::Client::new());\nasync fn f(u: &str) { C.get(u).send().await; }", 2),
+    _bad("http-call-without-timeout", "static C: LazyLock<Client> = LazyLock::new(|| reqwest::Client::new());\nasync fn f(u: &str) { C.get(u).send().await; }", 1),
     _good("http-call-without-timeout", "static C: LazyLock<Client> = LazyLock::new(|| { reqwest::Client::builder().timeout(d).build().unwrap() });\nasync fn f(u: &str) { C.get(u).send().await; }"),
     _good("http-call-without-timeout", "async fn f(c: &reqwest::Client, u: &str) { c.get(u).send().await; }"),
     _good("http-call-without-timeout", "fn f(u: &str) -> R { reqwest::blocking::get(u) }"),
