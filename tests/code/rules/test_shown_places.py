@@ -170,7 +170,7 @@ SHOWN = [
     (
         _PAGE,
         "csharp",
-        "int? pageSize",
+        "var size =",
         _PAGES.replace(
             "SIZE", "if (pageSize is <= 0) return BadRequest();\n        var size = pageSize ?? 50;"
         ),

@@ -224,11 +224,15 @@ _NEAR = 400
 """Bytes between a size and its first use that are shown with it."""
 
 
+_FROM_BELOW = r"\s*(?:is\s+)?(?:<=?|>=?)\s*[01]\b"
+"""A check from below: it is no use."""
+
+
 def _up_to_use(name: str, place: Placed, scope: Scope, facts: Facts) -> Span:
     """Return the place of a size together with its first use, if that is near: there a limit belongs."""
     start, after = place.span.start, max(place.span.end, scope.body.start)
     rest = facts.text(Span(after, min(scope.body.end, after + _NEAR)))
-    used = re.search(_word(name), rest)
+    used = re.search(rf"{_word(name)}(?!{_FROM_BELOW})", rest) or re.search(_word(name), rest)
     if used is None or not facts.text(place.span).strip():
         return place.span
     end = rest.find("\n", used.end())
