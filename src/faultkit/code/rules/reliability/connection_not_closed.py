@@ -1,11 +1,13 @@
 """Finds connections, result rows and sockets that are opened and not closed.
 
-Evidence that it matters: a request, a message or an item opens another one each time. What a function opens
-that may run once is `POSSIBLE`, and what a member of the object holds is not reported.
+Evidence that it matters: a request, a message or an item opens another one each time, or a function with
+parameters takes one from a pool and keeps only its statement. What a function opens that may run once is
+`POSSIBLE`, and what a member of the object holds is not reported.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
@@ -24,6 +26,7 @@ from faultkit.code.rules.rule import (
 )
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
+from faultkit.code.rules.vocabulary.taken_resources import OF_SOURCE
 
 _OPENS = (
     "sqlite3.connect",
@@ -63,6 +66,7 @@ _OPENS = (
     "mysql2/promise.createConnection",
     "mongodb.MongoClient",
 )
+_STATEMENTS = ("prepareStatement", "prepareCall", "createStatement")
 _ROWS = ("Query", "QueryContext")
 
 
@@ -82,6 +86,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         # CPython closes a local connection of SQLite when its function returns.
         severity: Severity | None = "low" if call.name == "sqlite3.connect" else None
         yield Hit(call.span, f"what {call.written}() opens is not closed", _sure(call, facts), severity)
+    if facts.language == "kotlin":
+        for call in facts.calls_of_method(*_STATEMENTS):
+            source = call.receiver_written
+            if OF_SOURCE.search(source) and facts.function_of(call) and not _closes_of_statement(call, facts):
+                yield Hit(call.span, f"the connection of {source} is not closed", _sure(call, facts))
     for call in _connected(facts):
         if call.written and not _is_member(call, facts):
             what = f"what {call.written}() makes is connected here and never closed"
@@ -113,7 +122,31 @@ def _is_returned_by_name(call: Call, facts: Facts) -> bool:
 
 
 def _sure(call: Call, facts: Facts) -> float:
-    return POSSIBLE if frequency_of(call, facts) is None else LIKELY
+    is_repeated = _is_lost_by_statement(call, facts) or frequency_of(call, facts) is not None
+    return LIKELY if is_repeated else POSSIBLE
+
+
+def _is_lost_by_statement(call: Call, facts: Facts) -> bool:
+    """Return whether a function with parameters keeps only the statement of a pooled connection:
+    `dataSource.getConnection().prepareStatement(…)`."""
+    scope = facts.named_function_of(call)
+    if scope is None or not scope.parameters or runs_once(scope) or _closes_of_statement(call, facts):
+        return False
+    if call.method in _STATEMENTS:
+        return OF_SOURCE.search(call.receiver_written) is not None
+    is_pooled = call.name.endswith("DataSource.getConnection")
+    return (
+        is_pooled and not call.assigned and any(each.method in _STATEMENTS for each in facts.calls_on(call))
+    )
+
+
+_OF_STATEMENT = re.compile(r"\.(?:getConnection\(\)|connection)\??\.close\(|\bcloseQuietly\(")
+
+
+def _closes_of_statement(call: Call, facts: Facts) -> bool:
+    """Return whether a function closes the connection that a statement has: `s.getConnection().close()`."""
+    scope = facts.named_function_of(call)
+    return scope is not None and _OF_STATEMENT.search(facts.text(scope.body)) is not None
 
 
 def _is_member(call: Call, facts: Facts) -> bool:

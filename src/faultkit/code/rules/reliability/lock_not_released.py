@@ -17,6 +17,7 @@ from faultkit.code.rules.vocabulary.exits import (
     is_done_before,
     is_error_returned,
     left_before,
+    skipped_round,
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.own_releases import is_on_way
@@ -200,6 +201,9 @@ def _known(facts: Facts) -> Iterator[Hit]:
         elif (early := exit_without_release(begin, ends, scope, facts)) is not None:
             what = f"{release}() is skipped when the function returns earlier"
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY)
+        elif (skipped := skipped_round(begin, ends, scope, facts)) is not None:
+            what = f"{release}() is skipped where the loop goes on with its next round"
+            yield Hit(Span(call.span.start, skipped.span.end), what, LIKELY)
         elif (failing := call_that_fails_before(begin, ends, scope, facts)) is not None:
             what = f"{release}() is skipped when {failing.written}() fails, before the try that releases it"
             yield Hit(Span(call.span.start, failing.span.end), what, LIKELY)

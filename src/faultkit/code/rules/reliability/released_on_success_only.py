@@ -24,7 +24,7 @@ from faultkit.code.rules.vocabulary.exits import (
     exit_without_release,
     is_survived,
 )
-from faultkit.code.rules.vocabulary.go_releases import is_missed_in_go
+from faultkit.code.rules.vocabulary.go_releases import missed_in_go
 from faultkit.code.rules.vocabulary.kept_marks import kept_marks
 from faultkit.code.rules.vocabulary.object_queues import returned_on_success_only
 from faultkit.code.rules.vocabulary.own_releases import (
@@ -37,7 +37,7 @@ from faultkit.code.rules.vocabulary.own_releases import (
     released_by_its_taker,
     releases,
 )
-from faultkit.code.rules.vocabulary.taken_resources import taken_severity
+from faultkit.code.rules.vocabulary.taken_resources import OF_SOURCE, taken_severity
 
 _POOLS = re.compile(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
 _ANSWERS = re.compile(r"^net/http\.|RoundTrip$|retryablehttp|^okhttp3\.|HttpClient\b.*\.execute$")
@@ -130,11 +130,13 @@ def _released(facts: Facts) -> Iterator[Hit]:
                 yield Hit(Span(call.span.start, failing.span.end), what, LIKELY, severity)
         if not ends or sure or _is_of_memory_pool(call, ends, facts):
             continue
-        early = None if facts.language == "go" else _early_return(call, ends, scope, facts)
+        find_early = missed_in_go if facts.language == "go" else _early_return
+        early = find_early(call, ends, scope, facts)
         if early is not None:
-            what = f"{_shown(ends[0], name)} is left out where the function returns early"
+            ended = "function returns" if early.kind == "return" else "round of the loop ends"
+            what = f"{_shown(ends[0], name)} is left out where the {ended} early"
             yield Hit(Span(call.span.start, early.span.end), what, LIKELY, severity)
-        elif _may_miss(call, ends, scope, facts, call not in unknown):
+        elif facts.language != "go" and _may_miss(call, ends, scope, facts, call not in unknown):
             what = f"{_shown(ends[0], name)} is left out when something between it and {call.written}() fails"
             sure_of = POSSIBLE if call in unknown and is_collected(call, ends[0], facts) else LIKELY
             yield Hit(Span(call.span.start, max(call.span.end, ends[0].span.end)), what, sure_of, severity)
@@ -257,13 +259,10 @@ def _is_of_failed_take(step: Step, name: str, facts: Facts) -> bool:
     )
 
 
-_OF_SOURCE = re.compile(r"(source|ds|pool|hikari)\.connection$", re.IGNORECASE)
-
-
 def _properties(facts: Facts) -> Iterator[Hit]:
     """Yield `val conn = dataSource.connection`, closed only if nothing fails in between (Kotlin)."""
     for each in facts.assignments:
-        if each.scope is None or each.value is None or not _OF_SOURCE.search(each.value.text):
+        if each.scope is None or each.value is None or not OF_SOURCE.search(each.value.text):
             continue
         name = each.targets[0]
         inside = [call for call in facts.own(facts.calls, each.scope) if call.span.start > each.span.end]
@@ -383,30 +382,28 @@ def _may_miss(call: Call, ends: list[Call], scope: Scope, facts: Facts, is_known
     ]
     in_handlers = [each for each in ends if any(is_within(each.span, one.body) for one in handlers)]
     normal = [each for each in ends if each not in in_handlers]
-    if facts.language != "go":
-        if not normal:
-            return False  # Released after an error; without one it is kept.
-        if in_handlers:
-            return _is_raised_past(call, in_handlers, normal[-1], facts)
-        last = normal[-1]
-        if _ANSWERS.search(call.name):
-            return _is_left_open(call, ends, scope, facts)
-        between = [
-            each
-            for each in facts.own(facts.calls, scope)
-            if call.span.end < each.span.start
-            and each.span.end < last.span.start
-            and not (_gets(call.assigned[0], each) and facts.are_exclusive(each, last))
-        ]
-        if not is_known:
-            between = [each for each in between if not is_logging(each)]
-            return is_left_by_failure(call, last, between, scope, facts)
-        if facts.language == "python" and _FILES.search(call.name):
-            return _is_worked_on(call, between, last, scope, facts)
-        steps = facts.own(facts.steps_of("yield"), scope)
-        yields = any(call.span.end < each.span.start < last.span.start for each in steps)
-        return yields or any(not is_logging(each) and not is_survived(each, facts) for each in between)
-    return is_missed_in_go(call, ends, normal or ends, handlers, scope, facts)
+    if not normal:
+        return False  # Released after an error; without one it is kept.
+    if in_handlers:
+        return _is_raised_past(call, in_handlers, normal[-1], facts)
+    last = normal[-1]
+    if _ANSWERS.search(call.name):
+        return _is_left_open(call, ends, scope, facts)
+    between = [
+        each
+        for each in facts.own(facts.calls, scope)
+        if call.span.end < each.span.start
+        and each.span.end < last.span.start
+        and not (_gets(call.assigned[0], each) and facts.are_exclusive(each, last))
+    ]
+    if not is_known:
+        between = [each for each in between if not is_logging(each)]
+        return is_left_by_failure(call, last, between, scope, facts)
+    if facts.language == "python" and _FILES.search(call.name):
+        return _is_worked_on(call, between, last, scope, facts)
+    steps = facts.own(facts.steps_of("yield"), scope)
+    yields = any(call.span.end < each.span.start < last.span.start for each in steps)
+    return yields or any(not is_logging(each) and not is_survived(each, facts) for each in between)
 
 
 def _is_raised_past(call: Call, ends: list[Call], last: Call, facts: Facts) -> bool:

@@ -13,6 +13,7 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import refuses_caller
 from faultkit.code.rules.vocabulary.read_values import read_names
+from faultkit.code.rules.vocabulary.refused_amounts import is_compared
 from faultkit.code.rules.vocabulary.row_guards import CLAIM_GUARDS
 
 _UPDATES = frozenset(
@@ -41,9 +42,10 @@ def claimed_rows(facts: Facts) -> Iterator[tuple[Span, str]]:
         rows = read_names(scope, facts)
         if not rows or CLAIM_GUARDS.search(facts.text(scope.span)):
             continue
-        found = next(_claimed(scope, {*rows}, facts), None)
-        if found is not None:
-            yield found
+        found = [*_claimed(scope, {*rows}, facts)]
+        # A field that is compared by size, such as the end of a lease, is the surest sign of a claim.
+        compared = (each for each in found if is_compared(each[1], facts.text(each[0])))
+        yield from (next(compared, found[0]),) if found else ()
 
 
 def _claimed(scope: Scope, rows: set[str], facts: Facts) -> Iterator[tuple[Span, str]]:

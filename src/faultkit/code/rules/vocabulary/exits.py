@@ -103,6 +103,38 @@ def exit_between(begin: int, first: int, ends: Iterable[Placed], scope: Scope, f
     return None
 
 
+def skipped_round(begin: int, ends: Sequence[Placed], scope: Scope, facts: Facts) -> Step | None:
+    """Return a `continue` behind an offset before which nothing is released or given to other code.
+
+    The next round takes another one. What is released in tasks that a round starts is kept by a round that
+    starts none."""
+    last = max((each.span.start for each in ends), default=begin)
+    taken = Place(Span(begin, begin + 1))
+    loops = facts.loops_around(taken)
+    sure = (*_protected(ends, scope, facts),) if loops else ()
+    for step in facts.own(facts.steps_of("continue"), scope) if loops and last > begin else ():
+        if not begin <= step.span.start < last or facts.loops_around(step)[-1:] != loops[-1:]:
+            continue
+        arm = next((each for each in reversed(facts.arms) if is_within(step.span, each.span)), None)
+        if arm is None or arm.span.start < begin or any(_is_before(end, step, facts) for end in ends):
+            continue
+        if facts.handlers_around(step) or any(is_within(step.span, each) for each in sure):
+            continue
+        if not _is_in_block_of(taken, step, facts):
+            continue
+        passed = facts.within(facts.calls, Span(arm.span.start, step.span.start))
+        if all(is_logging(call) or hardly_fails(call) or call.is_argument for call in passed):
+            return step
+    return None
+
+
+def _is_in_block_of(taken: Place, step: Step, facts: Facts) -> bool:
+    """Return whether a step comes only after a place: each branch around the place is around the step."""
+    forks = {each.span for each in facts.steps_of("branch") if is_within(taken.span, each.span)}
+    arms = [each for each in facts.arms if is_within(taken.span, each.span)]
+    return forks <= {each.fork for each in arms} and all(is_within(step.span, each.span) for each in arms)
+
+
 def _is_of_failed(begin: int, step: Step, facts: Facts) -> bool:
     """Return whether a step stands in the handler of the try that takes the thing: then it was not taken."""
     handlers = {each.span for each in facts.handlers_around(step)}

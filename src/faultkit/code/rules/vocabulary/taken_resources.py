@@ -10,6 +10,8 @@ from faultkit.base.patterns import utf8_finder
 from faultkit.code.rules.rule import Severity
 from faultkit.code.rules.vocabulary.text_pattern import linear_expression
 
+OF_SOURCE = re.compile(r"(source|ds|pool|hikari)\.connection$", re.IGNORECASE)
+"""The property of a pool that takes a connection from it (Kotlin)."""
 _TAKES: dict[str, tuple[tuple[re.Pattern[str], Severity], ...]] = {
     "python": (
         (re.compile(r"(^|\.)(getconn|get_connection|acquire_connection)$"), "high"),
