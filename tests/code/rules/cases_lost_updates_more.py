@@ -6,6 +6,18 @@ from tests.code.rules.cases import bad, good
 
 LOST = "lost-update"
 
+_REFILL = """
+        pub async fn refill(&self, tank: Uuid, litres: i64) -> Result<i64, Failed> {
+            let row: (i64, i64) = sqlx::query_as("SELECT units, room FROM tanks WHERE id = $1%s")
+                .bind(tank).fetch_one(&self.pool).await?;
+            let (units, room) = row;
+            let filled = %s;
+            sqlx::query("UPDATE tanks SET units = $2 WHERE id = $1")
+                .bind(tank).bind(filled).execute(&self.pool).await?;
+            Ok(filled)
+        }
+        """
+
 CASES = [
     bad(LOST, "java", """
         class Vouchers {
@@ -98,6 +110,27 @@ CASES = [
                 if q.used.CompareAndSwap(used, used+n) {
                     return
                 }
+            }
+        }
+        """),
+    # Sums that methods make.
+    bad(LOST, "rust", _REFILL % ("", "units.checked_add(litres).ok_or(Failed::Full)?"), 6),
+    good(LOST, "rust", _REFILL % (" FOR UPDATE", "units.checked_add(litres).ok_or(Failed::Full)?")),
+    good(LOST, "rust", _REFILL % ("", "litres.checked_add(SPARE).ok_or(Failed::Full)?")),
+    bad(LOST, "java", """
+        class Cards {
+            void spend(long id, BigDecimal sum) {
+                BigDecimal balance = jdbc.queryForObject("SELECT balance FROM cards WHERE id = ?", TYPE, id);
+                jdbc.update("UPDATE cards SET balance = ? WHERE id = ?", balance.subtract(sum), id);
+            }
+        }
+        """, 4),
+    good(LOST, "java", """
+        class Cards {
+            void restore(long id, BigDecimal sum) {
+                BigDecimal balance = jdbc.queryForObject("SELECT balance FROM cards WHERE id = ?", TYPE, id);
+                seen.add(balance);
+                jdbc.update("UPDATE cards SET balance = ? WHERE id = ?", sum, id);
             }
         }
         """),

@@ -101,24 +101,49 @@ def written_back(facts: Facts) -> Iterator[tuple[Statement, str, str]]:
             continue
         before = [*_read_before(write, found[1], found[2], facts)]
         if (
-            before
-            and any(
-                step.kind == "binary"
-                and step.word in ("+", "-")
-                and min(before) < step.span.end
-                and not any(side.shape == "text" for side in step.sides)
-                for step in facts.within(facts.steps, write.scope.body)
+            (
+                before
+                and any(
+                    step.kind == "binary"
+                    and step.word in ("+", "-")
+                    and min(before) < step.span.end
+                    and not any(side.shape == "text" for side in step.sides)
+                    for step in facts.within(facts.steps, write.scope.body)
+                )
             )
-        ) or (
-            before
-            and any(
-                each.operator in ("+=", "-=", "++", "--")
-                and min(before) < each.span.start < write.span.start
-                and each.targets[0].rpartition(".")[2].lower() == found[2].replace("_", "").lower()
-                for each in facts.within(facts.assignments, write.scope.body)
+            or (
+                before
+                and any(
+                    each.operator in ("+=", "-=", "++", "--")
+                    and min(before) < each.span.start < write.span.start
+                    and each.targets[0].rpartition(".")[2].lower() == found[2].replace("_", "").lower()
+                    for each in facts.within(facts.assignments, write.scope.body)
+                )
             )
+            or any(_is_summed_by_method(place, write, facts) for place in before)
         ):
             yield write, found[1], found[2]
+
+
+_SUMS = re.compile(
+    r"(?:(?:checked|saturating|wrapping|overflowing)_)?(?:add|sub)|subtract|plus|minus|Add|Sub|addExact|subtractExact"
+)
+"""Methods that add and subtract: those of Rust that look for overflow, and those of decimal numbers."""
+
+
+def _is_summed_by_method(place: int, write: Statement, facts: Facts) -> bool:
+    """Return whether a method makes a sum of what is read at a place: `balance.checked_add(cents)`."""
+    sums = [
+        each
+        for each in facts.within(facts.calls, Span(place, write.span.end))
+        if _SUMS.fullmatch(each.method) and each.arguments and not each.is_discarded
+    ]
+    held = {*_held_at(place, write, facts), *_assigned_at(place, write, facts)} if sums else set[str]()
+    return any(
+        held & {*re.findall(r"\w+", text)}
+        for each in sums
+        for text in (each.receiver_written, *(one.value.text for one in each.positional))
+    )
 
 
 _PARSES = re.compile(
