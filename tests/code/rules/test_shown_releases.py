@@ -1,4 +1,4 @@
-"""Connections, transactions, permits and leases that one way through a function does not give back."""
+"""Connections, transactions, permits, leases and cached entries that one way does not give back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ BY_SLUG = {rule.slug: rule for rule in RULES}
 _RELEASED = "released-on-success-only"
 _LOCK = "lock-not-released"
 _CONNECTION = "connection-not-closed"
+_CACHE = "unbounded-cache"
 _CLAIM = "checked-then-inserted"
 
 _BOOK = """
@@ -85,6 +86,37 @@ export async function lease(id: string, owner: string) {
 }
 """
 
+_TARIFFS = """
+export class Tariffs {
+  private readonly known = new Map<string, Entry>();
+
+  constructor(private readonly client: Client) {}
+
+  async of(%s): Promise<Tariff> {
+    const key = `${%s}`;
+    const hit = this.known.get(key);
+    if (hit) {
+      return hit.tariff;
+    }
+    const tariff = await this.client.load(%s);
+    this.known.set(key, %s);
+    return tariff;
+  }
+
+  forget(key: string) {
+    %s
+  }
+}
+"""
+_AGED = "{ tariff, freshUntil: Date.now() + 60_000 }"
+_ONE = "this.known.delete(key);"
+_ALL = "for (const each of this.known.keys()) { this.known.delete(each); }"
+
+
+def _tariffs(key: str, value: str, forget: str) -> str:
+    return _TARIFFS % (f"{key}: string", key, key, value, forget)
+
+
 _CASES = [
     bad(_RELEASED, "go", _BOOK % ("error", "", _SHADOWED), 4),
     bad(_RELEASED, "go", _BOOK % ("error", "", _UNSET), 4),
@@ -148,6 +180,15 @@ _CASES = [
     # Whether two may hold it is not said.
     good(_CLAIM, "typescript", _LEASE % ("!desk.isShared", "")),
     good(_CLAIM, "typescript", _LEASE % ("desk.leasedUntil! > now", ", leasedUntil: { lt: now }")),
+    bad(_CACHE, "typescript", _tariffs("meterId", _AGED, _ONE), 2),
+    bad(_CACHE, "typescript", _tariffs("sha", _AGED, _ONE), 2),
+    good(_CACHE, "typescript", _tariffs("meterId", _AGED, _ALL)),
+    # The object may be made for one request.
+    good(_CACHE, "typescript", _tariffs("meterId", "{ tariff }", "")),
+    good(_CACHE, "typescript", _tariffs("country", _AGED, _ONE)),
+    good(_CACHE, "typescript", _tariffs("bucket", _AGED, _ONE)),
+    # Nothing is loaded.
+    good(_CACHE, "typescript", _tariffs("meterId", "{ price: 1, freshUntil: Date.now() + 60_000 }", _ONE)),
 ]  # fmt: skip
 
 

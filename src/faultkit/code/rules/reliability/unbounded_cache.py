@@ -27,7 +27,9 @@ from faultkit.code.rules.vocabulary.open_keys import (
     OPEN_WORD,
     has_open_key,
     is_fetched,
+    is_loaded,
     is_of_client,
+    is_open_by_name,
 )
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
@@ -105,13 +107,25 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if _fills_on_demand(store, facts) and not _is_trimmed(store, facts):
             what = f"{store.bare} grows with every new key and is never trimmed"
-            mild: Severity | None = None if store.is_static else "low"
-            sure = store.is_static and _has_open_keys(store, facts)
+            # What has an age is kept from call to call: such an object outlives its entries.
+            lasts = store.is_static or (_is_unswept(store, facts) and _is_loaded(store, facts))
+            mild: Severity | None = None if lasts else "low"
+            sure = lasts and _has_open_keys(store, facts)
             yield Hit(store.made.span, what, LIKELY if sure else POSSIBLE, mild)
 
 
 def _has_open_keys(store: MapStore, facts: Facts) -> bool:
     return any(has_open_key(put, store, facts) for put in puts_of(store, facts))
+
+
+def _is_loaded(store: MapStore, facts: Facts) -> bool:
+    """Return whether entries with an age are loaded from outside, for keys that have no end by their name."""
+    return any(
+        _EXPIRES.search(put.value)
+        and is_open_by_name(put, facts)
+        and is_loaded(put, given_words(put.scope, facts), facts)
+        for put in puts_of(store, facts)
+    )
 
 
 def _fills_on_demand(store: MapStore, facts: Facts) -> bool:

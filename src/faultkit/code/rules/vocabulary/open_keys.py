@@ -6,8 +6,9 @@ What a program has few of, such as its files, plugins and settings, is no such k
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from faultkit.code.facts import Facts, Scope
+from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.client_keys import has_addresses, is_asked_by_clients, takes_request
 from faultkit.code.rules.vocabulary.failures import is_handler
@@ -17,7 +18,7 @@ from faultkit.code.rules.vocabulary.stores import MapStore, Put, bound_names, gi
 
 OPEN_WORD = re.compile(
     r"(?<![a-z])(ids?|ip|user|email|query|prefix|url|uri|token|session|sku|address|phone|customer|account|order"
-    r"|device|search|term|hash|visitor|client_?id|member|product|item|remote_?addr|plate|isbn|message"
+    r"|device|search|term|hash|sha(?!\d)|visitor|client_?id|member|product|item|remote_?addr|plate|isbn|message"
     r"|coord\w*|lat|lon|zip|postcode|postal\w*|input|word|phrase|domain)(?![a-z])"
     r"|(?<=[a-z])(Id|ID|Ip|IP|Email|Url|URL|Token|Sku|Address|Hash|Query|Addr)(?![a-z])",
     re.IGNORECASE,
@@ -52,16 +53,17 @@ def has_open_key(put: Put, store: MapStore, facts: Facts) -> bool:
         return True
     if _is_configured(plain_key(put.key), put.scope, facts):
         return False
-    made = [
-        each.value.text
-        for each in facts.within(facts.assignments, put.scope.body)
-        if each.value is not None and put.key in each.targets
-    ]
+    return is_open_by_name(put, facts) or is_fetched(put, given, facts)
+
+
+def is_open_by_name(put: Put, facts: Facts) -> bool:
+    """Return whether a key, or what it is made of, is by its name something of which there is no end."""
+    made = (each.value.text for each in _made(put, facts) if each.value is not None)
     for text in (put.key, *made):
         word = _OF_DIGEST.sub("", text)
         if OPEN_WORD.search(word) or CLIENTS_TEXT.fullmatch(plain_key(word)):
             return True
-    return is_fetched(put, given, facts)
+    return False
 
 
 def _is_in_handler(put: Put, facts: Facts) -> bool:
@@ -98,15 +100,24 @@ def is_of_client(put: Put, given: frozenset[str]) -> bool:
 
 def is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
     """Return whether the value is loaded from outside, for what the key is made of."""
-    if not given & words(put.key) or _FETCHED_FEW.search(put.key):
+    made = (each.value.text for each in _made(put, facts) if each.value is not None)
+    return not any(map(_FETCHED_FEW.search, (put.key, *made))) and is_loaded(put, given, facts)
+
+
+def _made(put: Put, facts: Facts) -> Iterator[Assignment]:
+    """Yield the assignments that make the key of a put."""
+    assigned = facts.within(facts.assignments, put.scope.body)
+    yield from (each for each in assigned if put.key in each.targets and each.value is not None)
+
+
+def is_loaded(put: Put, given: frozenset[str], facts: Facts) -> bool:
+    """Return whether the value is loaded from outside, for what the key is made of, however few there are."""
+    if not given & words(put.key):
         return False
     assigned = [*facts.within(facts.assignments, put.scope.body)]
     keys = words(put.key) & given
-    for each in assigned:
-        if put.key in each.targets and each.value is not None:
-            if _FETCHED_FEW.search(each.value.text):
-                return False
-            keys |= words(each.value.text) & given
+    for each in _made(put, facts):
+        keys |= words(each.value.text) & given if each.value is not None else frozenset()
     held = words(put.value)
     made = [each for each in assigned if held & bound_names(each) and not keys & bound_names(each)]
     # `answer = await client.ask(id)`, then `value = answer.data`
