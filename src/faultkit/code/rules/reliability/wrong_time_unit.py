@@ -11,16 +11,16 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
+from faultkit.code.rules.vocabulary.time_units import (
+    MILLIS,
+    NAMED,
+    SECONDS,
+    documented_unit,
+    is_in_millis,
+    wrong_lifetimes,
+)
 
-_SECONDS, _MILLIS, _NANOS = "seconds", "milliseconds", "nanoseconds"
-_NAMED = {
-    _SECONDS: re.compile(r"(?i:_|^)(sec|secs|seconds)$|(Sec|Secs|Seconds)$|_(SEC|SECS|SECONDS|S)$"),
-    _MILLIS: re.compile(
-        r"(?i:_|^)(ms|msec|msecs|millis|milliseconds)$|(Ms|Millis|Milliseconds|MS)$|_(MS|MILLIS)$"
-    ),
-    "minutes": re.compile(r"(?i:_|^)(mins|minutes)$|(Mins|Minutes)$|_(MINS|MINUTES)$"),
-}
-"""Units that a name tells."""
+_SECONDS, _MILLIS, _NANOS = SECONDS, MILLIS, "nanoseconds"
 _TAKES = {
     "python": {
         "time.sleep": _SECONDS,
@@ -76,8 +76,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield from _literal(call, language, facts)
         if sets_limits:
             yield from _option(call, language, facts)
-    if facts.syntax.has_any(b"setex", b" ex=", b"expire("):
-        yield from _lifetimes(facts)
+    yield from wrong_lifetimes(facts)
+    if language == "kotlin":
+        yield from _extended(facts)
     if language == "javascript" and facts.syntax.has_any(b"exp", b"iat", b"nbf"):
         yield from _expiry(facts)
     yield from _clock(facts)
@@ -92,7 +93,7 @@ def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Itera
     name = given.value.text.rpartition(".")[2].rpartition("::")[2].removesuffix("()")
     if facts.language == "kotlin" and name in ("seconds", "minutes", "milliseconds"):
         return  # `5.seconds` is a Duration, which carries its unit.
-    for other, pattern in _NAMED.items():
+    for other, pattern in NAMED.items():
         if other != unit and pattern.search(name) and not _has_unit(name, facts):
             yield Hit(
                 call.span, f"{call.written}() takes {unit}, and {given.value.text} holds {other}", LIKELY
@@ -109,6 +110,18 @@ def _has_unit(name: str, facts: Facts) -> bool:
         )
         is not None
     )
+
+
+_EXTENDED = re.compile(r"(\w+)\.(seconds|milliseconds|minutes)$")
+
+
+def _extended(facts: Facts) -> Iterator[Hit]:
+    """Yield `timeoutMs.seconds`: the name of a number and the unit that it is given differ (Kotlin)."""
+    for each in facts.accesses if facts.syntax.has_any(b".seconds", b".milliseconds", b".minutes") else ():
+        found = _EXTENDED.search(each.written)
+        held = found and next((unit for unit, pattern in NAMED.items() if pattern.search(found[1])), "")
+        if found and held and held != found[2] and found[1] not in NAMED and not _has_unit(found[1], facts):
+            yield Hit(each.span, f"{found[1]} holds {held}, and is taken for {found[2]}", LIKELY)
 
 
 def _option(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
@@ -132,41 +145,6 @@ def _is_too_long(text: str) -> bool:
     return any(each >= 5000 and each % 500 == 0 and each % 3600 for each in numbers) and "/" not in text
 
 
-_IN_MILLIS = re.compile(
-    r"\.(?:toMillis|inWholeMilliseconds|TotalMilliseconds|as_millis)\b(?:\(\))?$|/\s*(?:\w+\.)?timedelta\(milliseconds=1\)\)*$"
-)
-"""Ends of expressions that are milliseconds."""
-
-
-def _lifetimes(facts: Facts) -> Iterator[Hit]:
-    """Yield lifetimes in milliseconds that a store such as Redis takes for seconds."""
-    for call in facts.calls_of_method("setex", "expire", "set"):
-        place = {"setex": 1, "expire": 1}.get(call.method)
-        given = call.argument("ex") if place is None else call.argument("time", place=place)
-        if given is None or not call.receiver_written or (place is not None and len(call.arguments) < 2):
-            continue
-        text = given.value.text
-        if given.value.shape == "name" and _NAMED[_MILLIS].search(text.rpartition(".")[2]):
-            is_wrong = True
-        else:
-            is_wrong = any(map(_IN_MILLIS.search, (text, *_values_of(text, call, facts))))
-        if is_wrong:
-            yield Hit(call.span, f"{call.written}() takes {_SECONDS}, and {text} holds {_MILLIS}", LIKELY)
-
-
-def _values_of(text: str, place: Call, facts: Facts) -> Iterator[str]:
-    """Yield what a variable is assigned, and what the functions of this text return that it is assigned."""
-    for each in facts.assignments_to(text, place) if text.isidentifier() else ():
-        if each.value is not None:
-            yield each.value.text
-        for scope in () if each.call is None else facts.functions_named(each.call.written):
-            yield from (
-                step.text.removeprefix("return").strip()
-                for step in facts.own(facts.steps, scope)
-                if step.kind == "return"
-            )
-
-
 def _number(text: str) -> int:
     """Return the value of a whole number or a product of them; 0 if it is none."""
     bare = text.strip()
@@ -185,6 +163,7 @@ def _go(call: Call, facts: Facts) -> Iterator[Hit]:
         if given is not None and 1 < _number(given.value.text) < 100_000 and given.value.shape == "number":
             yield Hit(call.span, f"{call.written}({given.value.text}) are {_NANOS}", CERTAIN)
     elif call.name == "time.Duration":
+        yield from _multiplied(call, facts)
         yield from _duration(call, facts)
     elif call.constructs and _GO_TYPES.search(call.name):
         for each in call.arguments:
@@ -202,7 +181,7 @@ def _duration(call: Call, facts: Facts) -> Iterator[Hit]:
     if given is None or given.value.shape != "name":
         return
     name = given.value.text.rpartition(".")[2]
-    if not any(pattern.search(name) for pattern in _NAMED.values()) or _has_unit(name, facts):
+    if not any(pattern.search(name) for pattern in NAMED.values()) or _has_unit(name, facts):
         return
     source = facts.syntax.source
     before, after = (
@@ -218,6 +197,36 @@ def _duration(call: Call, facts: Facts) -> Iterator[Hit]:
         yield Hit(
             call.span, f"{call.written}({given.value.text}) are {_NANOS}: no unit is multiplied", LIKELY
         )
+
+
+_GO_UNITS = {
+    "time.Second": _SECONDS, "time.Millisecond": _MILLIS, "time.Minute": "minutes", "time.Nanosecond": _NANOS,
+}  # fmt: skip
+
+
+def _multiplied(call: Call, facts: Facts) -> Iterator[Hit]:
+    """Yield `time.Duration(timeoutMS) * time.Second`: the name and the factor tell different units."""
+    given = call.argument(place=0)
+    if given is None or given.value.shape != "name":
+        return
+    name = given.value.text.rpartition(".")[2]
+    held = next((unit for unit, pattern in NAMED.items() if pattern.search(name)), "")
+    if not held or _has_unit(name, facts):
+        return
+    for step in facts.within(facts.steps_of("binary"), _line_of(call, facts)):
+        if step.word != "*" or not any(each.span == call.span for each in step.sides):
+            continue
+        for side in step.sides:
+            unit = _GO_UNITS.get(side.text, held)
+            if unit != held:
+                yield Hit(step.span, f"{given.value.text} holds {held}, and is multiplied with {side.text}")
+
+
+def _line_of(call: Call, facts: Facts) -> Span:
+    """Return the statement around a call, as far as it is on the same line."""
+    source = facts.syntax.source
+    end = source.find(b"\n", call.span.end)
+    return Span(source.rfind(b"\n", 0, call.span.start) + 1, len(source) if end < 0 else end)
 
 
 def _literal(call: Call, language: str, facts: Facts) -> Iterator[Hit]:
@@ -294,13 +303,14 @@ _LASTS = re.compile(r"(^|[._])(expires_?[iI]n|expiresIn|ExpiresIn|max_?age|maxAg
 
 
 def _clock(facts: Facts) -> Iterator[Hit]:
-    """Yield sums of a clock and a duration in another unit: `Date.now() + expires_in`."""
+    """Yield sums of a clock and a duration in another unit, and comparisons of it with a time in another
+    unit: `Date.now() + expires_in`, `Date.now() > expiresAtSeconds`."""
     source = facts.syntax.source
     clocks = [clock for clock in _READS_CLOCK if clock in source]
     for step in facts.steps_of("binary") if clocks else ():
         if not any(source.find(clock, *step.span) >= 0 for clock in clocks):
             continue
-        if step.word not in ("+", "-") or len(step.sides) != 2:
+        if step.word not in ("+", "-", *_COMPARES) or len(step.sides) != 2:
             continue
         for one, other in (step.sides, step.sides[::-1]):
             unit = next((name for name, clock in _CLOCKS.items() if clock.fullmatch(one.text)), "")
@@ -308,12 +318,15 @@ def _clock(facts: Facts) -> Iterator[Hit]:
             if not unit or re.fullmatch(r"[\w.]+(\(\))?", text) is None:
                 continue
             last = text.rpartition(".")[2].removesuffix("()")
-            held = _SECONDS if _LASTS.search(text) and not _is_own(text, step, facts) else ""
-            held = next((name for name, named in _NAMED.items() if named.search(last)), held)
+            held = documented_unit(last, facts) if step.word != "+" else ""
+            if step.word not in _COMPARES and _LASTS.search(text) and not _is_own(text, step, facts):
+                held = _MILLIS if is_in_millis(text, step, facts) else _SECONDS
+            held = next((name for name, named in NAMED.items() if named.search(last)), held)
             if held and held != unit:
                 yield Hit(step.span, f"{text} is in {held} and {one.text} in {unit}", LIKELY)
 
 
+_COMPARES = ("<", ">", "<=", ">=")
 _AGE = re.compile(r"(max_?age|maxAge)(\(\))?")
 
 
@@ -351,7 +364,7 @@ RULE = Rule(
     words=(
         b"sleep", b"Sleep", b"imeout", b"elay", b"time.", b"ofSec", b"ofMil", b"ofMin", b"FromSec",
         b"FromMil", b"FromMin", b"from_secs", b"from_millis", b".exp", b"xpires", b"ax_age", b"axAge",
-        b"setInterval", b"setex", b"expire(", b" ex=",
+        b"setInterval", b"setex", b"setEx", b"expire(", b" ex=", b"EX", b".seconds", b".mi",
         b"* 1000", b"* 60", b"* 24", b"Date.now", b"Millis", b"UnixMilli",
     ),
 )  # fmt: skip
