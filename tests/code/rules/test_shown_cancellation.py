@@ -310,6 +310,95 @@ _WAITS = [
         }
     """, 10),
 ]  # fmt: skip
+_INTERRUPTS = [
+    # A broad handler takes the interrupt that shutdownNow() sends.
+    bad("swallowed-cancellation", _JAVA, """
+        import java.util.concurrent.*;
+        class Feed implements AutoCloseable {
+            private final BlockingQueue<Item> items = new ArrayBlockingQueue<>(100);
+            private final ExecutorService pool = Executors.newSingleThreadExecutor();
+            void work() {
+                while (true) {
+                    try {
+                        send(items.take());
+                    } catch (Exception e) {
+                        log.warn("not sent", e);
+                    }
+                }
+            }
+            public void close() { pool.shutdownNow(); }
+        }
+    """, 9),
+    # Nothing interrupts the thread.
+    good("swallowed-cancellation", _JAVA, """
+        import java.util.concurrent.*;
+        class Feed implements AutoCloseable {
+            private final BlockingQueue<Item> items = new ArrayBlockingQueue<>(100);
+            private final ExecutorService pool = Executors.newSingleThreadExecutor();
+            void work() {
+                while (true) {
+                    try {
+                        send(items.take());
+                    } catch (Exception e) {
+                        log.warn("not sent", e);
+                    }
+                }
+            }
+            public void close() { pool.shutdown(); }
+        }
+    """),
+    good("swallowed-cancellation", _JAVA, """
+        import java.util.concurrent.*;
+        class Feed implements AutoCloseable {
+            private final BlockingQueue<Item> items = new ArrayBlockingQueue<>(100);
+            private final ExecutorService pool = Executors.newSingleThreadExecutor();
+            void work() {
+                while (true) {
+                    try {
+                        send(items.take());
+                    } catch (InterruptedException e) {
+                        return;
+                    } catch (Exception e) {
+                        log.warn("not sent", e);
+                    }
+                }
+            }
+            public void close() { pool.shutdownNow(); }
+        }
+    """),
+    # A lookup without a time does not wait.
+    good("swallowed-cancellation", _JAVA, """
+        import java.util.concurrent.*;
+        class Feed implements AutoCloseable {
+            private final BlockingQueue<Item> items = new ArrayBlockingQueue<>(100);
+            private final ExecutorService pool = Executors.newSingleThreadExecutor();
+            void work() {
+                while (true) {
+                    try {
+                        send(items.poll());
+                    } catch (Exception e) {
+                        log.warn("not sent", e);
+                    }
+                }
+            }
+            public void close() { pool.shutdownNow(); }
+        }
+    """),
+    bad("swallowed-cancellation", _JAVA, """
+        class Beat implements Runnable {
+            public void run() {
+                while (!Thread.currentThread().isInterrupted()) {
+                    try {
+                        beat();
+                        Thread.sleep(1000);
+                    } catch (Exception e) {
+                        log.warn("no beat", e);
+                    }
+                }
+            }
+        }
+    """, 7),
+]  # fmt: skip
 _SENT_AGAIN = [
     # The address says that it only asks.
     good("retry-of-non-idempotent-call", _TS, """
@@ -371,7 +460,7 @@ _SENT_AGAIN = [
     """),
 ]  # fmt: skip
 
-_CASES = (*_SENT_AGAIN, *_CONTEXTS, *_PERIODIC, *_CLOCKS, *_TOKENS, *_WORKERS, *_WAITS)
+_CASES = (*_INTERRUPTS, *_SENT_AGAIN, *_CONTEXTS, *_PERIODIC, *_CLOCKS, *_TOKENS, *_WORKERS, *_WAITS)
 
 
 @pytest.mark.parametrize("case", _CASES, ids=str)

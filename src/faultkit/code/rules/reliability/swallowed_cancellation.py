@@ -13,7 +13,11 @@ from faultkit.code.facts import Call, Facts, Scope, Try
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.lost_interrupts import goes_on_after_interrupt, is_interrupt_lost
+from faultkit.code.rules.vocabulary.lost_interrupts import (
+    goes_on_after_interrupt,
+    is_interrupt_caught_with_all,
+    is_interrupt_lost,
+)
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
@@ -113,6 +117,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     goes_on = goes_on_after_interrupt(each, handler, facts)
                     severity: Severity | None = None if facts.loops_around(handler) else "medium"
                     yield Hit(handler.head, what, CERTAIN if goes_on else POSSIBLE, severity)
+                elif is_interrupt_caught_with_all(each, handler, facts):
+                    what = "this also catches the interrupt that should end the loop, and the loop goes on"
+                    yield Hit(handler.head, what, LIKELY)
                 continue
             if handler.raises or not is_async or earlier & _CANCELLED:
                 continue

@@ -13,6 +13,7 @@ from faultkit.code.facts import Call, Facts, Handler, Loop, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _ENDS = re.compile(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|\w+(?:Stopped|Stopping)$")
 _SUCCESS = re.compile(r"[\s}]*return\s+true\s*;[\s}]*$")
@@ -38,6 +39,54 @@ def is_interrupt_lost(handler: Handler, facts: Facts) -> bool:
     if scope is not None and _ENDS.match(scope.short_name) and not facts.loops_around(handler):
         return False  # Nothing that could be interrupted comes after the end.
     return scope is None or scope.short_name != "run" or _stays_in_loop(handler, facts)
+
+
+_BLOCKING_TYPES = re.compile(
+    r"(?:^|\.)(?:BlockingQueue|BlockingDeque|TransferQueue|LinkedBlockingQueue|LinkedBlockingDeque|ArrayBlockingQueue"
+    r"|PriorityBlockingQueue|SynchronousQueue|DelayQueue|LinkedTransferQueue|Semaphore|CountDownLatch|CyclicBarrier"
+    r"|Condition|WatchService)$"
+)
+_INTERRUPTED_WAITS = frozenset(("take", "put", "acquire", "await", "takeFirst", "takeLast", "transfer"))
+_LIMITED_WAITS = frozenset(("poll", "offer", "tryAcquire"))
+"""Waits if they are given a time."""
+_SLEEP = re.compile(r"(?:^|\.)Thread\.sleep$|(?:^|\.)TimeUnit\.\w+\.sleep$")
+
+
+def is_interrupt_caught_with_all(tried: Try, handler: Handler, facts: Facts) -> bool:
+    """Return whether a broad handler in an endless loop catches the interrupt that should end the loop.
+
+    The try waits with a call that throws `InterruptedException`, and this text interrupts the thread or asks
+    for its flag."""
+    if not handler.is_broad or handler.raises or handler.exits or "nterrupt" in facts.text(handler.body):
+        return False
+    if any("Interrupted" in name for each in tried.handlers for name in each.types):
+        return False
+    loops = facts.loops_around(handler)
+    if not loops or not _is_endless(loops[-1], handler, facts):
+        return False
+    if "nterrupted()" not in loops[-1].over and not _is_interrupted_here(facts):
+        return False
+    scope = facts.function_of(tried)
+    return any(
+        _throws_interrupt(call, facts)
+        and facts.function_of(call) is scope
+        and facts.tries_around(call)[-1:] == (tried,)
+        for call in facts.within(facts.calls, tried.body)
+    )
+
+
+def _is_interrupted_here(facts: Facts) -> bool:
+    """Return whether this text interrupts threads."""
+    return bool(facts.calls_of_method("shutdownNow")) or any(
+        "currentThread" not in call.written for call in facts.calls_of_method("interrupt")
+    )
+
+
+def _throws_interrupt(call: Call, facts: Facts) -> bool:
+    if _SLEEP.search(call.written):
+        return True
+    waits = call.method in _INTERRUPTED_WAITS or (call.method in _LIMITED_WAITS and len(call.arguments) > 1)
+    return waits and _BLOCKING_TYPES.search(type_of_receiver(call, facts)) is not None
 
 
 def goes_on_after_interrupt(tried: Try, handler: Handler, facts: Facts) -> bool:
