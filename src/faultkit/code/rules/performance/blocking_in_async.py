@@ -36,6 +36,7 @@ from faultkit.code.rules.vocabulary.blocking_python import (
     is_aws_call,
     is_blocking_stub,
     is_used_often,
+    reads_in_parts,
 )
 from faultkit.code.rules.vocabulary.blocking_rust import blocking_in_rust
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function, callers_through
@@ -118,6 +119,7 @@ def _is_blocking(call: Call, facts: Facts) -> bool:
         or asks(name)
         or is_blocking_stub(call, facts)
         or is_aws_call(call, facts)
+        or (reads_in_parts(call, facts) and not is_fixed_file(call, facts))
     ):
         return True
     given = name_by_giver(call, facts)

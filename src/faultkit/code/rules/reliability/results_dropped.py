@@ -16,6 +16,7 @@ from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.rejections import handles_all
+from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _ENDS = re.compile(
     r"close|stop|shut|dispose|clean|teardown|tear_down|cancel|drain|exit|destroy|abort|unregister|unsubscribe",
@@ -93,9 +94,7 @@ _LOOKS = re.compile(
 def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
     """Yield `allSettled` and `invokeAll` whose results are dropped (JavaScript, Java, Kotlin)."""
     for call in facts.calls_of_method("allSettled", "invokeAll"):
-        if call.method == "invokeAll" and not re.search(
-            r"exec|pool|threads", call.receiver_written, re.IGNORECASE
-        ):
+        if call.method == "invokeAll" and not _is_executor(call, facts):
             continue
         if (
             call.is_discarded
@@ -110,6 +109,21 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
                 call,
                 f"{call.written}() never fails: which of the tasks failed is dropped with its result",
             )
+
+
+_EXECUTORS = re.compile(r"(?:^|\.)(?:\w*ExecutorService|ThreadPoolExecutor|ForkJoinPool)$")
+_EXECUTOR_NAMES = re.compile(r"exec|pool|threads", re.IGNORECASE)
+
+
+def _is_executor(call: Call, facts: Facts) -> bool:
+    """Return whether the object of a call runs tasks, by its type, or by its name if that is not known."""
+    made = call.origin
+    if made is not None and made.name.startswith("java.util.concurrent.Executors."):
+        return True
+    type_ = type_of_receiver(call, facts)
+    if type_:
+        return _EXECUTORS.search(type_) is not None
+    return _EXECUTOR_NAMES.search(call.receiver_written) is not None
 
 
 _RUNNING = re.compile(r"running|in_?[fF]light|active|pending|open|inProgress", re.IGNORECASE)

@@ -5,9 +5,11 @@ Most have an async twin. Constructors and methods that send nothing are left out
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 WAITS = frozenset(
@@ -53,6 +55,7 @@ WORK = frozenset(
         "cryptography.hazmat.primitives.kdf.pbkdf2.PBKDF2HMAC.derive",
         "cryptography.hazmat.primitives.kdf.scrypt.Scrypt.derive",
         "cryptography.hazmat.primitives.asymmetric.rsa.generate_private_key", "rsa.newkeys",
+        "hashlib.file_digest",
         "multiprocessing.Pool.map", "multiprocessing.Pool.apply", "multiprocessing.Pool.starmap",
         "multiprocessing.pool.ThreadPool.map", "portalocker.lock", "fcntl.flock", "fcntl.lockf",
         "threading.Condition.wait", "threading.Barrier.wait", "werkzeug.security.generate_password_hash",
@@ -160,6 +163,30 @@ def blocks_in_python(name: str) -> bool:
         each.match(name) is not None
         for each in (_REDIS, _SDKS, _STRIPE, _ENGINE, _TYPED, _FUNCTIONS, _MODELS)
     ) or (_DJANGO.search(name) is not None)
+
+
+_OPENS = frozenset(("open", "io.open", "pathlib.Path.open"))
+_BYTES = re.compile(r"[\"']r?b[rb]?[\"']")
+
+
+def reads_in_parts(call: Call, facts: Facts) -> bool:
+    """Return whether a file of bytes is opened, and a loop reads all of it part by part (Python).
+
+    In an async function the loop may await between the parts."""
+    is_open = call.name in _OPENS or (call.method == "open" and bool(call.receiver_written))
+    scope = facts.function_of(call) if is_open and len(call.assigned) == 1 else None
+    if (
+        scope is None
+        or scope.is_async
+        or not any(_BYTES.fullmatch(each.value.text) for each in call.arguments)
+    ):
+        return False
+    read = re.compile(rf"(?<!await )\b{re.escape(call.assigned[0])}\.read(?:into)?\(\s*\S")
+    behind = Span(call.span.end, scope.body.end)
+    return any(
+        loop.kind != "comprehension" and not loop.is_async and read.search(facts.text(loop.span))
+        for loop in facts.within(facts.loops, behind)
+    )
 
 
 _AWS_NAMES = frozenset(
