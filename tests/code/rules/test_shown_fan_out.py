@@ -14,6 +14,58 @@ BY_SLUG = {rule.slug: rule for rule in RULES}
 _FAN = "unbounded-fan-out"
 
 _CASES = [
+    # A client of a hosted service by its declared type, in a helper.
+    bad(_FAN, "typescript", """
+        import { Octokit } from '@octokit/rest';
+        class Audit {
+          constructor(private readonly github: Octokit, private readonly rows: Rows) {}
+          async run(org: string) {
+            const names = await this.rows.names(org);
+            await Promise.all(names.map((name) => this.one(org, name)));
+          }
+          private async one(owner: string, repo: string) {
+            await this.github.rest.repos.get({ owner, repo });
+          }
+        }
+    """, 6),
+    good(_FAN, "typescript", """
+        import { Register } from './register';
+        class Audit {
+          constructor(private readonly github: Register, private readonly rows: Rows) {}
+          async run(org: string) {
+            const names = await this.rows.names(org);
+            await Promise.all(names.map((name) => this.one(org, name)));
+          }
+          private async one(owner: string, repo: string) {
+            await this.github.rest.repos.get({ owner, repo });
+          }
+        }
+    """),
+    # A client that is made with defaults, and called itself.
+    bad(_FAN, "javascript", """
+        import got from 'got';
+        class Audit {
+          constructor(url) { this.ask = got.extend({ prefixUrl: url, timeout: { request: 5000 } }); }
+          async run() {
+            const { rows: doors } = await this.db.query('SELECT id FROM door');
+            return Promise.allSettled(doors.map((door) => this.one(door)));
+          }
+          async one(door) { return this.ask(`doors/${door.id}`).json(); }
+        }
+    """, 6),
+    good(_FAN, "javascript", """
+        import got from 'got';
+        import pLimit from 'p-limit';
+        class Audit {
+          constructor(url) { this.ask = got.extend({ prefixUrl: url, timeout: { request: 5000 } }); }
+          async run() {
+            const limit = pLimit(8);
+            const { rows: doors } = await this.db.query('SELECT id FROM door');
+            return Promise.allSettled(doors.map((door) => limit(() => this.one(door))));
+          }
+          async one(door) { return this.ask(`doors/${door.id}`).json(); }
+        }
+    """),
     good(_FAN, "go", """
         package proxy
 

@@ -102,7 +102,7 @@ LIBRARIES: tuple[Library, ...] = (
     Library(
         "got",
         ("got", "got.extend()"),
-        ("got",),
+        ("got", "got.extend()"),
         ("timeout", "timeout.request", "signal"),
         options=(1,),
         status_raises=True,

@@ -79,6 +79,17 @@ def type_of_receiver(call: Call, facts: Facts) -> str:
     return _type_by_names(receiver, call.receiver_written) if receiver else ""
 
 
+def type_of_base(call: Call, facts: Facts) -> str:
+    """Return the declared type of the member that a call begins with: of `self.a` in `self.a.b.load()`."""
+    scope = facts.function_of(call)
+    while scope is not None and not scope.owner:
+        scope = scope.outer
+    parts = call.receiver.split(".")
+    if scope is None or parts[0] != "self" or len(parts) < 2:
+        return ""
+    return _field_types(facts).get((scope.owner, parts[1]), "")
+
+
 @lru_cache(maxsize=8192)
 def _type_by_names(receiver: str, written: str) -> str:
     """Return the type that is the resolved name of an object; empty if that is none."""

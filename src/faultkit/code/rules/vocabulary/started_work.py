@@ -14,7 +14,7 @@ from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, PYTHON
 from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
-from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
+from faultkit.code.rules.vocabulary.service_clients import type_of_base, type_of_receiver
 
 _PROGRAMS = frozenset(
     ("create_subprocess_exec", "create_subprocess_shell", "Popen", "CommandContext", "ProcessBuilder",
@@ -169,15 +169,19 @@ def _does(test: Callable[[Call], bool], spans: tuple[Span, ...], facts: Facts, l
 
 
 _CLOUDS = re.compile(
-    r"aws[-_]?sdk|amazonaws|cloud\.google|google\.cloud|Azure\.|minio-go|boto", re.IGNORECASE
+    r"aws[-_]?sdk|amazonaws|cloud\.google|google\.cloud|Azure\.|minio-go|boto|^@octokit/|^Octokit\.|^@gitbeaker/"
+    r"|^@slack/web-api|^googleapis\.|google/go-github/|xanzy/go-gitlab|slack-go/slack",
+    re.IGNORECASE,
 )
 
 
 def _is_of_cloud(call: Call, facts: Facts) -> bool:
-    """Return whether the type of an object is one of a library for a cloud: `s3.Client` of the AWS SDK."""
+    """Return whether the type of an object is one of a library for a cloud or a hosted service: `s3.Client`
+    of the AWS SDK. `self.octokit.rest.repos` is a part of such an object."""
     if not call.arguments or "." not in call.written:
         return False
-    return _CLOUDS.search(call.name) is not None or _CLOUDS.search(_type_of(call, facts)) is not None
+    types = (call.name, _type_of(call, facts), type_of_base(call, facts))
+    return any(_CLOUDS.search(each) for each in types)
 
 
 def _is_heavy(call: Call, facts: Facts) -> bool:
