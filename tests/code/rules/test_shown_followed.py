@@ -1,5 +1,7 @@
 """What is proved through helpers, declared types and callers of the same file is shown."""
 
+# ruff: noqa: E101  (snippets of Go)
+
 from __future__ import annotations
 
 import pytest
@@ -10,6 +12,7 @@ from tests.code.rules.cases import Case, bad, good
 
 BY_SLUG = {rule.slug: rule for rule in RULES}
 _BLOCKING, _DROPPED = "blocking-call-in-async-code", "task-results-dropped"
+_NOT_FOUND = "failure-answered-as-not-found"
 
 _CASES = [
     # An executor that only its type tells.
@@ -78,6 +81,90 @@ _CASES = [
         async def publish(store, path: Path) -> None:
             await store.put(path.name, _kind(path))
     """),
+    # A lookup that reports every failure as a missing thing.
+    bad(_NOT_FOUND, "go", """
+        package shelf
+        import ("context"; "database/sql"; "errors")
+        var ErrBookNotFound = errors.New("no such book")
+        func (s *Shelf) Title(ctx context.Context, id string) (string, error) {
+        	var title string
+        	row := s.db.QueryRowContext(ctx, "SELECT title FROM book WHERE id = $1", id)
+        	if err := row.Scan(&title); err != nil {
+        		return "", ErrBookNotFound
+        	}
+        	return title, nil
+        }
+    """, 7),
+    good(_NOT_FOUND, "go", """
+        package shelf
+        import ("context"; "database/sql"; "errors")
+        var ErrBookNotFound = errors.New("no such book")
+        func (s *Shelf) Title(ctx context.Context, id string) (string, error) {
+        	var title string
+        	err := s.db.QueryRowContext(ctx, "SELECT title FROM book WHERE id = $1", id).Scan(&title)
+        	if errors.Is(err, sql.ErrNoRows) {
+        		return "", ErrBookNotFound
+        	}
+        	if err != nil {
+        		return "", err
+        	}
+        	return title, nil
+        }
+    """),
+    bad(_NOT_FOUND, "python", """
+        import httpx
+        class Shelf:
+            def title(self, id):
+                try:
+                    return httpx.get(f"{self.url}/books/{id}", timeout=5).json()["title"]
+                except Exception:
+                    raise BookNotFoundError(id)
+    """, 6),
+    good(_NOT_FOUND, "python", """
+        import httpx
+        class Shelf:
+            def title(self, id):
+                try:
+                    return httpx.get(f"{self.url}/books/{id}", timeout=5).json()["title"]
+                except KeyError:
+                    raise BookNotFoundError(id)
+    """),
+    bad(_NOT_FOUND, "java", """
+        class Shelf {
+            private final JdbcTemplate jdbc;
+            String title(String id) {
+                try {
+                    return jdbc.queryForObject("SELECT title FROM book WHERE id = ?", String.class, id);
+                } catch (DataAccessException e) {
+                    throw new BookNotFoundException(id);
+                }
+            }
+        }
+    """, 6),
+    good(_NOT_FOUND, "java", """
+        class Shelf {
+            private final JdbcTemplate jdbc;
+            String title(String id) {
+                try {
+                    return jdbc.queryForObject("SELECT title FROM book WHERE id = ?", String.class, id);
+                } catch (EmptyResultDataAccessException e) {
+                    throw new BookNotFoundException(id);
+                }
+            }
+        }
+    """),
+    bad(_NOT_FOUND, "typescript", """
+        class Shelf {
+          async title(id: string): Promise<string> {
+            try {
+              const res = await axios.get(`${this.url}/books/${id}`, { timeout: 5000 });
+              return res.data.title;
+            } catch {
+              throw new BookNotFoundError(id);
+            }
+          }
+        }
+    """, 6),
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Finds request handlers that answer every failure with "not found"."""
+"""Finds request handlers that answer every failure with "not found", and lookups that report one as such."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Handler, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.reliability.failure_taken_for_data import catches_failures
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.failures import is_handler
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _NOT_FOUND = re.compile(
     r"StatusNotFound|http\.NotFound\(|\b404\b|HTTP_404|HttpStatus\.NOT_FOUND|HttpStatusCode\.NotFound"
@@ -64,8 +66,55 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 failed = waits[0] if found is None else found
                 what = f"every failure of {failed.written}() is answered as if there were no such thing"
                 yield Hit(handler.span, what, POSSIBLE if found is None else LIKELY)
+    yield from _reported(facts)
     if facts.language == "rust":
         yield from _mapped(facts)
+
+
+_REPORTS = re.compile(
+    r"(?:^|[\s.:(&])\w*Not_?Found(?:Err|Error|Exception)?\b(?!\.)|\bDoesNotExist\b", re.IGNORECASE
+)
+_ASKED_WHICH = re.compile(
+    r"errors\.(?:Is|As)\(|ErrNoRows|NoResultFound|ErrRecordNotFound|ErrNoDocuments|\bcode\s*[!=]==?|instanceof|isinstance"
+    r"|IsNotFound\(|redis\.Nil|status\.Code\(|\bP2025\b|\.status\b|when\s*\("
+)
+
+
+def _reported(facts: Facts) -> Iterator[Hit]:
+    """Yield lookups of a database or a service that report every failure as a missing thing to their caller.
+
+    `if err := row.Scan(&id); err != nil { return nil, ErrNotFound }`"""
+    asked = {each.call for each in remote_calls(facts) if each.kind != "cache" and each.is_read}
+    for each in facts.tries if asked else ():
+        scope = facts.function_of(each)
+        if scope is None or _answers(scope, facts):
+            continue
+        # The query of `row.Scan(&id)` stands before it.
+        made = (one for call in facts.within(facts.calls, each.body) for one in (call, call.origin))
+        failed = next((call for call in made if call in asked), None)
+        if failed is None:
+            continue
+        for handler in each.handlers:
+            if handler.uses_error or not catches_failures(handler, facts) or _is_logged(handler, facts):
+                continue
+            ends = [
+                step for step in facts.within(facts.steps, handler.body) if step.kind in ("return", "raise")
+            ]
+            if len(ends) != 1 or not _is_report(ends[0].text, facts):
+                continue
+            if not _ASKED_WHICH.search(facts.text(scope.body)):
+                what = f"every failure of {failed.written}() is reported as if there were no such thing"
+                yield Hit(handler.span, what, LIKELY)
+
+
+def _is_report(text: str, facts: Facts) -> bool:
+    """Return whether what a handler raises, or the error that it returns (Go), says "not found"."""
+    given = text.rpartition(",")[2] if facts.language == "go" else text.partition("(")[0]
+    return _REPORTS.search(given) is not None
+
+
+def _is_logged(handler: Handler, facts: Facts) -> bool:
+    return any(map(is_logging, facts.within(facts.calls, handler.body)))
 
 
 def _answers(scope: Scope, facts: Facts) -> bool:
@@ -122,5 +171,5 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
-    words=(b"otFound", b"NOT_FOUND", b"404"),
+    words=(b"otFound", b"NOT_FOUND", b"404", b"DoesNotExist"),
 )
