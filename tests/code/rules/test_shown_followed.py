@@ -12,7 +12,7 @@ from tests.code.rules.cases import Case, bad, good
 
 BY_SLUG = {rule.slug: rule for rule in RULES}
 _BLOCKING, _DROPPED = "blocking-call-in-async-code", "task-results-dropped"
-_NOT_FOUND = "failure-answered-as-not-found"
+_NOT_FOUND, _LOGGED = "failure-answered-as-not-found", "failure-only-logged"
 
 _CASES = [
     # An executor that only its type tells.
@@ -164,6 +164,49 @@ _CASES = [
             }
           }
         }
+    """, 6),
+    # A request is answered with success after its transaction was rolled back.
+    bad(_LOGGED, "python", """
+        from fastapi import APIRouter, Depends, Response
+        from sqlalchemy.exc import SQLAlchemyError
+        router = APIRouter()
+        @router.post("/visits")
+        async def visit(body: Visit, db: AsyncSession = Depends(session)) -> Response:
+            try:
+                await db.execute(INSERT, body.model_dump())
+                await db.commit()
+            except SQLAlchemyError:
+                await db.rollback()
+                log.exception("visit not stored")
+            return Response(status_code=204)
+    """, 9),
+    good(_LOGGED, "python", """
+        from fastapi import APIRouter, Depends, Response
+        from sqlalchemy.exc import SQLAlchemyError
+        router = APIRouter()
+        @router.post("/visits")
+        async def visit(body: Visit, db: AsyncSession = Depends(session)) -> Response:
+            try:
+                await db.execute(INSERT, body.model_dump())
+                await db.commit()
+            except SQLAlchemyError:
+                await db.rollback()
+                log.exception("visit not stored")
+                return Response(status_code=503)
+            return Response(status_code=204)
+    """),
+    bad(_LOGGED, "javascript", """
+        app.post('/visits', async (req, res) => {
+          try {
+            await db.query('BEGIN');
+            await db.query('INSERT INTO visit (place) VALUES ($1)', [req.body.place]);
+            await db.commit();
+          } catch (error) {
+            await db.rollback();
+            logger.error({ error }, 'visit not stored');
+          }
+          res.status(204).end();
+        });
     """, 6),
 ]  # fmt: skip
 

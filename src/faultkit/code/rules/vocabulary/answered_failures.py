@@ -368,6 +368,7 @@ def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
             for step in facts.within(facts.steps, handler.body)
         )
         quiet = only_logs_or_counts(handler.body, facts) and (handler.only_logs or handler.is_empty)
+        quiet = quiet or _rolls_back_and_logs(handler.body, facts)
         if not quiet or leaves:
             return False
         final = [] if each.finally_ is None else answers_in(each.finally_, scope, facts)
@@ -385,10 +386,28 @@ def _is_let_go(handler: Handler, each: Try, scope: Scope, facts: Facts) -> bool:
         for call in facts.within(facts.calls, handler.body)
         if not any(is_within(call.span, one) for one in answers)
     ]
-    logs = [call for call in others if is_logging(call) or is_count_or_report(call)]
+    logs = [
+        call for call in others if is_logging(call) or is_count_or_report(call) or call.method in _ROLLBACKS
+    ]
     quiet = bool(logs) and all(any(is_within(call.span, log.span) for log in logs) for call in others)
     chosen = _chooses(handler.body, last, facts)
     return quiet and not chosen and is_success(facts.text(last))
+
+
+_ROLLBACKS = frozenset(("rollback", "Rollback", "RollbackAsync", "rollbackTransaction"))
+
+
+def _rolls_back_and_logs(body: Span, facts: Facts) -> bool:
+    """Return whether a block undoes a transaction, and says no more of it than a line in the log."""
+    calls = [*facts.within(facts.calls, body)]
+    undoes = [call for call in calls if call.method in _ROLLBACKS and call.is_discarded]
+    others = [call for call in calls if not any(is_within(call.span, each.span) for each in undoes)]
+    logs = [call for call in others if is_logging(call)]
+    return (
+        bool(undoes and logs)
+        and all(any(is_within(call.span, log.span) for log in logs) for call in others)
+        and not any(facts.within(facts.assignments, body))
+    )
 
 
 def _chooses(body: Span, last: Span, facts: Facts) -> bool:
