@@ -13,6 +13,7 @@ from tests.code.rules.cases import Case, bad, good
 BY_SLUG = {rule.slug: rule for rule in RULES}
 _BLOCKING, _DROPPED = "blocking-call-in-async-code", "task-results-dropped"
 _NOT_FOUND, _LOGGED = "failure-answered-as-not-found", "failure-only-logged"
+_TAKEN = "failure-taken-for-data"
 
 _CASES = [
     # An executor that only its type tells.
@@ -208,6 +209,149 @@ _CASES = [
           res.status(204).end();
         });
     """, 6),
+    # A missing hit of a failed check, after which a caller approves.
+    bad(_TAKEN, "typescript", """
+        class Lists {
+          async hit(name: string): Promise<Hit | null> {
+            try {
+              const res = await this.http.get(`/lists?name=${name}`);
+              return res.data[0] ?? null;
+            } catch (error) {
+              this.log.error({ error }, 'lists not asked');
+              return null;
+            }
+          }
+        }
+        class Desk {
+          constructor(private readonly lists: Lists, private readonly guests: Guests) {}
+          async admit(guest: Guest) {
+            const found = await this.lists.hit(guest.name);
+            if (found && found.score > 0.9) {
+              return 'held';
+            }
+            await this.guests.setState(guest.id, 'approved');
+            return 'approved';
+          }
+        }
+    """, 8),
+    # The caller holds what could not be checked.
+    good(_TAKEN, "typescript", """
+        class Lists {
+          async hit(name: string): Promise<Hit | null> {
+            try {
+              const res = await this.http.get(`/lists?name=${name}`);
+              return res.data[0] ?? NONE;
+            } catch (error) {
+              this.log.error({ error }, 'lists not asked');
+              return null;
+            }
+          }
+        }
+        class Desk {
+          constructor(private readonly lists: Lists, private readonly guests: Guests) {}
+          async admit(guest: Guest) {
+            const found = await this.lists.hit(guest.name);
+            if (found === null) {
+              return 'held';
+            }
+            if (found && found.score > 0.9) {
+              return 'held';
+            }
+            await this.guests.setState(guest.id, 'approved');
+            return 'approved';
+          }
+        }
+    """),
+    bad(_TAKEN, "python", """
+        class Desk:
+            def _hit(self, name):
+                try:
+                    return self.lists.search(name)
+                except Exception:
+                    log.exception("lists not asked")
+                    return None
+            def admit(self, guest):
+                found = self._hit(guest.name)
+                if found is not None:
+                    raise Held(guest)
+                self.guests.approve(guest.id)
+    """, 7),
+    # A value that is there is the answer itself.
+    good(_TAKEN, "python", """
+        class Desk:
+            def _seat(self, name):
+                try:
+                    return self.plan.search(name)
+                except Exception:
+                    log.exception("plan not asked")
+                    return None
+            def seat(self, guest):
+                found = self._seat(guest.name)
+                if found is not None:
+                    return found
+                return self.guests.accept(guest.id)
+    """),
+    # A statement changes all rows but those of the answer.
+    bad(_TAKEN, "typescript", """
+        class Register {
+          async doors(): Promise<Door[]> {
+            try {
+              return (await this.http.get('/doors')).data;
+            } catch (error) {
+              this.log.warn({ error }, 'no doors');
+              return [];
+            }
+          }
+        }
+        class Sync {
+          constructor(private readonly register: Register, private readonly pool: Pool) {}
+          async run() {
+            const doors = await this.register.doors();
+            await this.pool.query('DELETE FROM door WHERE id <> ALL($1)', [doors.map((each) => each.id)]);
+          }
+        }
+    """, 7),
+    good(_TAKEN, "typescript", """
+        class Register {
+          async doors(): Promise<Door[]> {
+            try {
+              return (await this.http.get('/doors')).data;
+            } catch (error) {
+              this.log.warn({ error }, 'no doors');
+              return [];
+            }
+          }
+        }
+        class Sync {
+          constructor(private readonly register: Register, private readonly pool: Pool) {}
+          async run() {
+            const doors = await this.register.doors();
+            if (doors.length === 0) {
+              return;
+            }
+            await this.pool.query('DELETE FROM door WHERE id <> ALL($1)', [doors.map((each) => each.id)]);
+          }
+        }
+    """),
+    good(_TAKEN, "typescript", """
+        class Register {
+          async doors(): Promise<Door[]> {
+            try {
+              return (await this.http.get('/doors')).data;
+            } catch (error) {
+              this.log.warn({ error }, 'no doors');
+              return [];
+            }
+          }
+        }
+        class Sync {
+          constructor(private readonly register: Register, private readonly pool: Pool) {}
+          async run() {
+            const doors = await this.register.doors();
+            await this.pool.query('UPDATE door SET seen = 1 WHERE id = ANY($1)', [doors.map((d) => d.id)]);
+          }
+        }
+    """),
 ]  # fmt: skip
 
 

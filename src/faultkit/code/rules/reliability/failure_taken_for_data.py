@@ -19,6 +19,7 @@ from faultkit.code.rules.vocabulary.dropped_failures import home_of
 from faultkit.code.rules.vocabulary.empty_values import is_made_of_nothing
 from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure, breaks_on_status
 from faultkit.code.rules.vocabulary.local_memory import is_of_local
+from faultkit.code.rules.vocabulary.service_clients import callers_by_type
 
 _EMPTY = re.compile(
     r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"
@@ -116,8 +117,10 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
         is_empty = _EMPTY.match(value) is not None or is_made_of_nothing(value)
         pattern = _DESTROYS if is_empty else _ACTS if is_zero else None
         if pattern is None:
+            if _NOTHING.match(value) and not _MAY_MISS.search(scope.name):
+                yield from _approved(span, asked, scope, facts)
             continue
-        for caller in facts.callers_of(scope):
+        for caller in _callers(scope, facts):
             outer = facts.named_function_of(caller)
             if outer is None or outer is scope:
                 continue
@@ -131,6 +134,8 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
             rest = Span(caller.span.start, outer.body.end)
             value_of = Value({*caller.assigned}, caller.span, outer.body, facts)
             act = _acts(rest, decides, value_of, facts)
+            if not act and is_empty:
+                act = _removes_others(rest, value_of, facts)
             if act:
                 what = f"if {asked.written}() fails, this counts as its answer, and {act} acts on it"
                 yield Hit(span, what, LIKELY)
@@ -142,6 +147,74 @@ def _of_handler(handler: Handler, each: Try, asked: Call, scope: Scope, facts: F
         if act := _acts(rest, _DESTROYS, Value({one.targets[0]}, None, scope.body, facts), facts):
             what = f"if {asked.written}() fails, this counts as its answer, and {act} acts on it"
             yield Hit(one.span, what, LIKELY)
+
+
+def _callers(scope: Scope, facts: Facts) -> Iterator[Call]:
+    """Yield calls of a function, also on a member that is declared with the class of the method."""
+    yield from dict.fromkeys((*facts.callers_of(scope), *callers_by_type(scope, facts)))
+
+
+_NOTHING = re.compile(r"^(?:null|None|undefined)$")
+_MAY_MISS = re.compile(r"cache|prefer|hint|suggest|optional|best_?effort", re.IGNORECASE)
+_APPROVAL = re.compile(
+    r"[\"'](?:approved?|accepted?|cleared|verified|released?|granted|passed|allowed|active|activated)[\"']|\w+\.(?:APPROVED|Approved"
+    r"|ACCEPTED|Accepted|CLEARED|Cleared|VERIFIED|Verified|GRANTED|Granted|PASSED|Passed)",
+    re.IGNORECASE,
+)
+_APPROVES = re.compile(
+    r"^_?(?i:approve|release|charge|pay|transfer|grant|disburse|activate|accept|clear)(?=_|[A-Z]|$)"
+)
+
+
+def _approved(span: Span, asked: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:
+    """Yield a missing hit of a failed check, after which a caller approves what the hit would have stopped.
+
+    `if (hit) { return review(); }  await accounts.setStatus(id, 'approved');`"""
+    for caller in _callers(scope, facts):
+        outer = facts.named_function_of(caller)
+        if outer is None or outer is scope or len(caller.assigned) != 1:
+            continue
+        value = Value({*caller.assigned}, caller.span, outer.body, facts)
+        for call in facts.within(facts.calls, Span(caller.span.end, outer.body.end)):
+            if is_logging(call) or not call.receiver_written or call.constructs:
+                continue
+            states = any(_APPROVAL.fullmatch(each.value.text) for each in call.arguments)
+            if not (states or _APPROVES.match(call.method)) or value.is_refused(call):
+                continue
+            if value.is_stopped_if_there(call):
+                what = f"if {asked.written}() fails, nothing is found, and {call.written}() acts on that"
+                yield Hit(span, what, LIKELY)
+                return
+
+
+_SQL_OF_OTHERS = re.compile(
+    r"\b(?:delete\s+from|update)\b.*\bwhere\b.*(?:\bnot\s+in\b|<>\s*all\b|!=\s*all\b|\bnot\s*\(?\s*[\w.\"]+\s*=\s*any\b"
+    r"|\bnot\s+exists\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Statements that remove or change all rows that are not in a list."""
+
+
+def _removes_others(span: Span, value: Value, facts: Facts) -> str:
+    """Return the statement that changes all rows but those of a value; empty if there is none."""
+    for call in facts.within(facts.calls, span):
+        first = call.positional[0].value if len(call.positional) > 1 else None
+        if first is None or not _SQL_OF_OTHERS.search(_statement(first.text, call, facts)):
+            continue
+        given = call.positional[1:]
+        if any(value.is_in(each.value.span, each.value.text) for each in given) and not value.is_refused(
+            call
+        ):
+            return f"{call.written}()"
+    return ""
+
+
+def _statement(text: str, call: Call, facts: Facts) -> str:
+    """Return a statement as written, or that of a variable."""
+    if not text.isidentifier():
+        return text
+    made = facts.assignments_to(text, call)
+    return next((each.value.text for each in made if each.value is not None), "")
 
 
 def _ends_loop(caller: Call, facts: Facts) -> bool:

@@ -76,6 +76,26 @@ class Value:
             self._is_in(loop.head, loop.over, self._names) for loop in facts.loops_around(act, across=True)
         ) or any(self._asks(arm) for arm in self._arms_before(act))
 
+    def is_in(self, span: Span, text: str) -> bool:
+        """Return whether an expression contains the value, or something made of it."""
+        return self._is_in(span, text, self._names)
+
+    def is_stopped_if_there(self, act: Placed) -> bool:
+        """Return whether the code leaves before a place if there is a value, and gives something else."""
+        if not self._first or self._facts.loops_around(act):
+            return False
+        names = "|".join(map(re.escape, self._first))
+        there = re.compile(_IF_THERE.format(names))
+        gives = re.compile(rf"\breturn\s+(?:{names})\s*(?:;|$)", re.MULTILINE)
+        return any(
+            arm.leaves == "function"
+            and arm.place == 0
+            and arm.span.end <= act.span.start
+            and there.search(self._head(arm))
+            and not gives.search(self._facts.text(arm.span))
+            for arm in self._facts.within(self._facts.arms, self._block)
+        )
+
     def is_refused(self, act: Placed) -> bool:
         """Return whether the code leaves before a place if the value is empty."""
         names = "|".join(map(re.escape, self._first))
@@ -124,6 +144,10 @@ _THERE = (
     r"\b(?:{0})\s*(?:!==?|is\s+not)\s*(?:null|nil|None|undefined)\b|\bif\s*\(?\s*(?:{0})\s*\)?\s*[:{{]?\s*$"
     r"|(?:\b(?:{0})\s*\??\.(?:Length|Count|length|size|len)(?:\(\))?|\blen\(\s*(?:{0})\s*\))\s*(?:>|!=)=?\s*0"
 )
+_IF_THERE = (
+    r"^if\s*\(?\s*(?:{0})(?:\s*(?:!==?|is\s+not)\s*(?:null|None|undefined)\b|\s*(?:\)|&&|:|\band\b)|\?\.)"
+)
+"""The condition of a branch for a value that is there, also with more that must hold."""
 _NOTHING = (
     r"(?:\bnot\s+|!\s*)(?:{0})\b(?!\s*[.(\[])|\b(?:{0})\s*(?:===?|is)\s*(?:null|nil|None|undefined)\b"
     r"|(?:\b(?:{0})\s*\??\.(?:Length|Count|length|size|len)(?:\(\))?|\blen\(\s*(?:{0})\s*\))\s*={{2,3}}\s*0"
