@@ -32,17 +32,6 @@ class FileHead:
         return pattern.search(self.source or self.text.encode("utf-8", "replace")) is not None
 
 
-class Sign:
-    """An expression that few texts match, and words of which each of them has one, which are found faster."""
-
-    def __init__(self, pattern: str, *words: str) -> None:
-        self._pattern = re.compile(pattern, re.MULTILINE)
-        self._words = words
-
-    def is_in(self, text: str) -> bool:
-        return any(word in text for word in self._words) and self._pattern.search(text) is not None
-
-
 def leading_comment(text: str) -> Iterator[tuple[bool, str]]:
     """Yield the lines of the comments with which a file begins, and whether they stand in a docstring."""
     end = ""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.review.file_head import FileHead, Sign
+from faultkit.code.review.file_head import FileHead
 from faultkit.code.review.helper_projects import TESTS
 from faultkit.code.rules.rule import JAVA, JAVASCRIPT, KOTLIN
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\.\w+$")
 _FOR_TESTS = re.compile(
@@ -17,57 +18,53 @@ _FOR_TESTS = re.compile(
 )
 
 
-def _of_js(modules: str, *words: str) -> dict[str, Sign]:
-    sign = Sign(
+def _of_js(modules: str) -> dict[str, TextPattern[str]]:
+    sign = TextPattern(
         rf"""^(?:import\b.*\bfrom|import|(?:const|var|let) .*= require\(|\}} from)\s*['"](?:{modules})['"]""",
-        *words,
+        re.MULTILINE,
     )
     return dict.fromkeys(JAVASCRIPT, sign)
 
 
-def _of_jvm(packages: str, *words: str) -> dict[str, Sign]:
-    return dict.fromkeys((*JAVA, *KOTLIN), Sign(rf"^import (?:static )?(?:{packages})\.", *words))
+def _of_jvm(packages: str) -> dict[str, TextPattern[str]]:
+    return dict.fromkeys(
+        (*JAVA, *KOTLIN), TextPattern(rf"^import (?:static )?(?:{packages})\.", re.MULTILINE)
+    )
 
 
 _TEST_IMPORTS = {
-    "go": Sign(
+    "go": TextPattern(
         r"^\s*(?:import\s+)?(?:\w+\s+)?\"(?:testing|github\.com/stretchr/testify/\w+)\"$"
         r"|^//go:build (?:e2e|integration|tests?|testing)$",
-        *('"testing"', "testify/", "//go:build"),
+        re.MULTILINE,
     ),
-    "csharp": Sign(
+    "csharp": TextPattern(
         r"^using (?:Xunit|NUnit\.Framework|Moq|NSubstitute|FluentAssertions|Shouldly|AutoFixture"
         r"|Testcontainers|Microsoft\.VisualStudio\.TestTools|Microsoft\.AspNetCore\.(?:Mvc\.Testing|TestHost))\b",
-        *("Xunit", "NUnit", "Moq", "NSubstitute", "FluentAssertions", "Shouldly", "AutoFixture"),
-        *("Testcontainers", "TestTools", "Mvc.Testing", "TestHost"),
+        re.MULTILINE,
     ),
-    "python": Sign(
+    "python": TextPattern(
         r"^(?:import (?:pytest|unittest)$|from pytest import"
         r"|from (?:django\.test|unittest) import .*TestCase)",
-        *("pytest", "unittest", "django.test"),
+        re.MULTILINE,
     ),
     **_of_jvm(
         r"org\.(?:junit|testng|mockito|assertj|hamcrest|testcontainers|robolectric|awaitility)"
         r"|org\.springframework\.(?:boot\.)?test|io\.(?:mockk|kotest|restassured)|kotlin\.test|androidx\.test"
-        r"|okhttp3\.mockwebserver|com\.github\.tomakehurst",
-        *("junit", ".test", "mock", "assertj", "hamcrest", "robolectric", "awaitility", "restassured"),
+        r"|okhttp3\.mockwebserver|com\.github\.tomakehurst"
     ),
     **_of_js(
         r"@jest/globals|@playwright/test|@testing-library/[\w-]+|@vue/test-utils|ava|chai|mocha|nock|node:test"
-        r"|sinon|supertest|vitest",
-        *("jest", "test", "'ava'", '"ava"', "chai", "mocha", "nock", "sinon"),
+        r"|sinon|supertest|vitest"
     ),
 }
-_DOUBLE_IMPORTS = _of_js(r"@storybook/[\w-]+|msw(?:/\w+)?|storybook/[\w-]+", "storybook", "msw")
+_DOUBLE_IMPORTS = _of_js(r"@storybook/[\w-]+|msw(?:/\w+)?|storybook/[\w-]+")
 """Of libraries that show components with made-up data, or answer for a server."""
 _BENCHMARK_IMPORTS = {
-    "csharp": Sign(r"^using BenchmarkDotNet\b", "BenchmarkDotNet"),
-    "python": Sign(r"^(?:import|from) (?:locust|pytest_benchmark)\b", "locust", "pytest_benchmark"),
-    **_of_jvm(r"org\.openjdk\.jmh|io\.gatling", ".jmh", "gatling"),
-    **_of_js(
-        r"autocannon|benchmark|k6(?:/[\w/.-]+)?|mitata|tinybench",
-        *("autocannon", "bench", "'k6", '"k6', "mitata"),
-    ),
+    "csharp": TextPattern(r"^using BenchmarkDotNet\b", re.MULTILINE),
+    "python": TextPattern(r"^(?:import|from) (?:locust|pytest_benchmark)\b", re.MULTILINE),
+    **_of_jvm(r"org\.openjdk\.jmh|io\.gatling"),
+    **_of_js(r"autocannon|benchmark|k6(?:/[\w/.-]+)?|mitata|tinybench"),
 }
 
 
@@ -81,7 +78,7 @@ def imports_benchmarks(head: FileHead) -> bool:
     return _imports(_BENCHMARK_IMPORTS, head)
 
 
-def _imports(signs: dict[str, Sign], head: FileHead) -> bool:
+def _imports(signs: dict[str, TextPattern[str]], head: FileHead) -> bool:
     sign = signs.get(head.language)
     return sign is not None and sign.is_in(head.text)
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 
-from faultkit.code.review.file_head import FileHead, Sign
+from faultkit.code.review.file_head import FileHead
 from faultkit.code.review.helper_projects import BUILDS
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _JS = r"(?:[cm]?[jt]s|[jt]sx)"
-_NOT_BUILT = Sign(r"^//(?:go:build| ?\+build) (?:ignore|mage|tools|wireinject)$", "go:build", "+build")
+_NOT_BUILT = TextPattern(r"^//(?:go:build| ?\+build) (?:ignore|mage|tools|wireinject)$", re.MULTILINE)
 """A Go file that belongs to no package of the program: `go run` or a tool starts it."""
 _TOOLS = re.compile(rf"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|{_JS})$", re.IGNORECASE)
 """A file below a folder of a project's tools, in its root."""
@@ -62,27 +63,24 @@ _MAIN = {
 _COMPILER_IMPORTS = {
     **dict.fromkeys(
         ("java", "kotlin"),
-        Sign(
+        TextPattern(
             r"^import (?:javax\.annotation\.processing|com\.google\.devtools\.ksp|com\.intellij"
             r"|org\.gradle\.(?:api|kotlin)|org\.jetbrains\.kotlin\.(?:backend|compiler|fir|gradle|ir)"
             r"|org\.apache\.maven\.plugins?|com\.android\.(?:build|tools\.lint))\.",
-            *("annotation.processing", "devtools.ksp", "com.intellij", "org.gradle", "org.jetbrains.kotlin"),
-            *("maven.plugin", "com.android."),
+            re.MULTILINE,
         ),
     ),
-    "csharp": Sign(
+    "csharp": TextPattern(
         r"^\s*\[(?:Generator|DiagnosticAnalyzer|ExportCodeFixProvider)\b"
         r"|^using (?:Microsoft\.Build\.(?:Framework|Utilities)|Nuke\.Common|Cake)\b",
-        *("[Generator", "[DiagnosticAnalyzer", "[ExportCodeFix", "Microsoft.Build.", "Nuke.Common", "Cake"),
+        re.MULTILINE,
     ),
-    "python": Sign(
-        r"^(?:import|from) (?:setuptools|hatchling|invoke)\b", "setuptools", "hatchling", "invoke"
-    ),
+    "python": TextPattern(r"^(?:import|from) (?:setuptools|hatchling|invoke)\b", re.MULTILINE),
     **dict.fromkeys(
         ("javascript", "typescript"),
-        Sign(
+        TextPattern(
             r"""^import\b[^'"\n]*['"](?:@actions/core|@typescript-eslint/utils|eslint|jscodeshift|ts-morph|zx)['"]""",
-            *("@actions/core", "eslint", "jscodeshift", "ts-morph", "'zx'", '"zx"'),
+            re.MULTILINE,
         ),
     ),
 }
@@ -151,17 +149,15 @@ _DECLARES = {name: re.compile(text, re.MULTILINE) for name, (_, text) in _COMMAN
 _ARGUMENTS = ("flag.Parse()", "sys.argv[1", "env::args(")
 """Arguments that are read without a command that is declared."""
 _BUILD_WORDS = ("vite", "webpack", "rollup", "esbuild", "gulp", "aws-cdk-lib", "@pulumi/")
-_JVM_SCREENS = Sign(r"^import (?:androidx?|javafx|javax\.swing)\.", "android", "javafx", "javax.swing")
+_JVM_SCREENS = TextPattern(r"^import (?:androidx?|javafx|javax\.swing)\.", re.MULTILINE)
 _SCREENS = {
     "java": _JVM_SCREENS,
     "kotlin": _JVM_SCREENS,
-    "csharp": Sign(
+    "csharp": TextPattern(
         r"^using (?:Avalonia|System\.Windows\.(?!Input)|Microsoft\.(?:UI\.Xaml|Maui)|Windows\.UI)\b",
-        *("Avalonia", "System.Windows.", "Microsoft.UI.", "Microsoft.Maui", "Windows.UI"),
+        re.MULTILINE,
     ),
-    "python": Sign(
-        r"^(?:from|import) (?:tkinter|PyQt\d|PySide\d?|kivy|wx)\b", "tkinter", "PyQt", "PySide", "kivy", "wx"
-    ),
+    "python": TextPattern(r"^(?:from|import) (?:tkinter|PyQt\d|PySide\d?|kivy|wx)\b", re.MULTILINE),
 }
 """Imports of libraries for windows and screens."""
 _ANDROID_FOLDER = re.compile(

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
+from faultkit.code.rules.vocabulary.long_lives import handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import drops_when_large, has_size_check
+from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 from faultkit.code.rules.vocabulary.unsent_items import unsent_items
 
 _LIST = re.compile(

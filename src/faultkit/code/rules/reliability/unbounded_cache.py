@@ -20,7 +20,7 @@ from faultkit.code.rules.vocabulary.client_keys import (
     without,
 )
 from faultkit.code.rules.vocabulary.endless_entries import endless_decorators, endless_entries
-from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, handles_events, is_long_lived
+from faultkit.code.rules.vocabulary.long_lives import handles_events, is_long_lived
 from faultkit.code.rules.vocabulary.name_places import has_name, is_followed
 from faultkit.code.rules.vocabulary.open_keys import (
     CLIENTS_TEXT,
@@ -45,6 +45,7 @@ from faultkit.code.rules.vocabulary.stores import (
     puts_of,
     words,
 )
+from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)

@@ -13,8 +13,6 @@ _LONG_LIVED = re.compile(
     r"|Bus|Broker|Engine|Scheduler|Recorder|Collector|Sessions|Stats|Metrics|Sender|Shipper|Publisher|Bridge|Reporter"
     r"|Logger|Log|Audit\w*|Telemetry\w*|Buffer|Counter|Detector|Relay|Forwarder|Ingest\w*|Recorder)(Impl)?$"
 )
-IS_FAKE = re.compile(r"Memory|Mock|Fake|Stub|Spy|Dummy|^Test|Tests?$")
-"""Names of types that stand in for others in tests, and keep everything on purpose."""
 _ANNOTATED = re.compile(
     r"@(Injectable|Service|Component|RestController|Controller|Repository|Singleton|ApplicationScoped|Named)\b"
 )

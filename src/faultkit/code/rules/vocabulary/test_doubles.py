@@ -8,6 +8,8 @@ from faultkit.code.facts import Facts
 from faultkit.code.facts.facts import Placed
 
 _DOUBLE = re.compile(r"mock|fake|stub", re.IGNORECASE)
+IS_FAKE = re.compile(r"Memory|Mock|Fake|Stub|Spy|Dummy|^Test|Tests?$")
+"""Names of types that stand in for others in tests, and keep everything on purpose."""
 
 
 def is_of_test_double(place: Placed, facts: Facts) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.long_lives import IS_FAKE
 from faultkit.code.rules.vocabulary.stores import drops_when_large
+from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 
 _EMPTY = re.compile(
     r"^(\[\]|nil|list\(\)|vec!\[\]|Vec::new\(\)|new\(\)|new List<[^()]*>\(\)|\[\]\w+\{\}|\w[\w.]*\[:0\])$"

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.long_lives import IS_FAKE, is_long_lived
+from faultkit.code.rules.vocabulary.long_lives import is_long_lived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.stores import drops_when_large
+from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
 
