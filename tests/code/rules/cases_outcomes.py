@@ -14,6 +14,22 @@ _OUTCOME, _ITEMS, _PRESSURE, _ERROR = (
 )
 
 CASES = [
+    good(
+        _ITEMS,
+        "java",
+        "class Logout { Token build(Token token) { token.putEvents(EVENT, map()); return token; } }",
+    ),
+    good(
+        _ITEMS,
+        "go",
+        """
+        package store
+        import "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+        func (s *Store) clear(ctx context.Context, api *dynamodb.Client, rows []row) error {
+            return s.all(func() error { if err := s.batchWriteItem(ctx, api, rows); err != nil { return err }; return nil })
+        }
+        """,
+    ),
     bad(
         _OUTCOME,
         "java",

@@ -203,6 +203,7 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
+    by_default=False,
     words=(
         b"len(", b"bool(", b".length", b"size", b"Empty", b"Count", b"Length", b"Any(", b"any(", b"is_empty",
         b"count",

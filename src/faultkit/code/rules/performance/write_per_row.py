@@ -216,4 +216,5 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
+    by_default=False,
 )

@@ -133,5 +133,6 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
+    by_default=False,
     words=(b"env", b"Env", b"onfig", b"@Value"),
 )

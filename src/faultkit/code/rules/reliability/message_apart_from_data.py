@@ -129,6 +129,7 @@ RULE = Rule(
     severity="medium",
     languages=EVERY_LANGUAGE,
     check=_check,
+    by_default=False,
     words=(
         b"send",
         b"Send",

@@ -134,5 +134,6 @@ RULE = Rule(
     severity="low",
     languages=(*PYTHON, *JAVA, *CSHARP, *KOTLIN),
     check=_check,
+    by_default=False,
     words=(b"now", b"Now", b"fromtimestamp"),
 )

@@ -369,5 +369,6 @@ RULE = Rule(
     severity="high",
     languages=(*PYTHON, *GO, *JAVA, *CSHARP, *KOTLIN),
     check=uses_without_lock,
+    by_default=False,
     words=LOCK_WORDS,
 )
