@@ -210,12 +210,15 @@ def _in_csharp(scope: Scope, names: list[str], facts: Facts) -> str:
 
 def _in_javascript(scope: Scope, names: list[str], facts: Facts) -> str:
     # A method of a class resolves a field only if a decorator says so.
-    found = None if scope.owner else _MAP.match(scope.name) or _OF_TYPE.match(scope.name)
-    if found is not None and found.re is _OF_TYPE:
+    if scope.owner or names[0].startswith("_"):
+        return ""
+    found = _MAP.match(scope.name)
+    if found is None:
         # `tripResolvers.driver` has the parent, the arguments and the context.
-        is_root = _ROOTS.match(found[1]) is not None or names[0].startswith("_")
-        return names[0] if len(names) > 1 and not is_root and names[0].isidentifier() else ""
-    if found is None or _ROOTS.match(found[2]) or names[0].startswith("_") or found[3].startswith("__"):
+        of_type = _OF_TYPE.match(scope.name)
+        if of_type is None or len(names) < 2 or _ROOTS.match(of_type[1]):
+            return ""
+    elif _ROOTS.match(found[2]) or found[3].startswith("__"):
         return ""
     return names[0] if names[0].isidentifier() else ""
 
