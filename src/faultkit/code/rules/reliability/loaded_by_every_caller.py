@@ -154,14 +154,14 @@ _OR_ELSE = re.compile(r"\)?\s*(?:\?\?|\|\||\?:|,)\s*-?\d")
 def _of_member(each: Assignment, facts: Facts) -> Hit | None:
     """Return `if (!this.token || expired) this.token = await fetchToken()`."""
     scope, target = each.scope, "" if not each.targets else each.targets[0]
-    if scope is None or not target or each.value is None or each.operator not in ("=", ":="):
+    if scope is None or not target or each.operator not in ("=", ":="):
         return None
     is_member = target.startswith("self.") or (
         f"self.{target}" in facts.file_names and facts.language in ("java", "kotlin", "csharp")
     )
     is_global = target in facts.file_names and target.isidentifier()
     bare = target.removeprefix("self.")
-    if not (is_member or is_global) or "[" in bare:
+    if not (is_member or is_global) or "[" in bare or each.value is None:
         return None
     named = facts.named_function_of(each) or scope
     if _STARTS.match(named.short_name) or not _may_wait(named, facts):
@@ -286,6 +286,7 @@ _PROGRESS = re.compile(
 """Members that say how far something has come."""
 
 
+@lru_cache(maxsize=4)
 def _members(facts: Facts) -> frozenset[str]:
     return frozenset(name.removeprefix("self.") for name in facts.file_names if name.startswith("self."))
 
@@ -325,14 +326,15 @@ def _asked_before(kept: set[str], call: Call, scope: Scope, facts: Facts) -> str
 
 def _load_in(scope: Scope, facts: Facts) -> Call | None:
     """Return the first call of a function that waits for another service."""
-    calls = [call for call in facts.within(facts.calls, scope.body) if not is_logging(call)]
+    calls = facts.within(facts.calls, scope.body)
     if facts.language in ("python", *JAVASCRIPT, "csharp", "rust") and scope.is_async:
-        awaited = (call for call in calls if call.is_awaited)
+        awaited = (call for call in calls if call.is_awaited and not is_logging(call))
         return next((call for call in awaited if not _CACHES.search(call.receiver_written)), None)
     if facts.language == "python" and not facts.imports_any(*_THREADED):
         return None
     remote = {each.call for each in remote_calls(facts) if each.kind != "cache"}
-    return next((call for call in calls if call in remote or is_store_call(call, facts)), None)
+    loads = (call for call in calls if call in remote or is_store_call(call, facts))
+    return next((call for call in loads if not is_logging(call)), None)
 
 
 def _returns_early(step: Step, facts: Facts) -> bool:
@@ -441,14 +443,17 @@ def _may_wait(scope: Scope, facts: Facts) -> bool:
 
 def _waits(span: Span, scope: Scope, facts: Facts) -> bool:
     """Return whether a load in between gives other callers the time to come: an await, or a remote call."""
-    calls = [call for call in facts.within(facts.calls, span) if not is_logging(call)]
+    calls = facts.within(facts.calls, span)
     if facts.language in ("python", *JAVASCRIPT, "csharp", "rust"):
-        return any(call.is_awaited for call in calls) and scope.is_async
+        return scope.is_async and any(call.is_awaited and not is_logging(call) for call in calls)
     remote = {each.call for each in remote_calls(facts)}
+    own = set[str]()
     if facts.language == "kotlin" and scope.is_async:
         own = {each.short_name for each in facts.scopes if each.is_async}
-        return any(call in remote or call.method in own or is_store_call(call, facts) for call in calls)
-    return any(call in remote or is_store_call(call, facts) for call in calls)
+    return any(
+        (call in remote or call.method in own or is_store_call(call, facts)) and not is_logging(call)
+        for call in calls
+    )
 
 
 RULE = Rule(

@@ -61,10 +61,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language != "rust":
         for span, what in returned_on_success_only(facts):
             yield Hit(span, what, LIKELY, "medium")
-    # In a browser, a mark is lost with its page.
-    of_marks = POSSIBLE if is_for_browser(facts) else LIKELY
     for span, what in kept_marks(facts):
-        yield Hit(span, what, of_marks, "medium")
+        # In a browser, a mark is lost with its page.
+        yield Hit(span, what, POSSIBLE if is_for_browser(facts) else LIKELY, "medium")
     told = {facts.named_function_of(hit) for hit in found}
     for span, what in _transactions(facts):
         hit = Hit(span, what, LIKELY, "medium")
@@ -88,7 +87,9 @@ def _released(facts: Facts) -> Iterator[Hit]:
     if facts.language == "kotlin":
         yield from _properties(facts)
     known_names = partial(taken_severity, language=facts.language)
-    taking = facts.calls if facts.language in JAVASCRIPT else facts.calls_with_name(known_names)
+    taking = facts.calls_with_name(known_names)
+    if facts.language in JAVASCRIPT:
+        taking = tuple(dict.fromkeys((*taking, *facts.calls_of_method("acquire", "connect", "transaction"))))
     direct = [(call, severity) for call in taking if (severity := _severity(call, facts)) is not None]
     known = (*direct, *_by_helpers(direct, facts))
     own = tuple(released_by_its_taker(facts))
@@ -208,6 +209,9 @@ def _gets(name: str, call: Call) -> bool:
     return any(each.value.text == name for each in call.positional)
 
 
+_MANAGES = re.compile(r"\bwith\s|\btry\s*\(|\busing\s*\(|\.use\s*\{")
+
+
 def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | None:
     """Return a way out of a function between a call and the `with`, `try (…)`, `using` or `use` that closes
     what it took."""
@@ -215,9 +219,12 @@ def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | N
         return None
     word = re.escape(name)
     rest = Span(call.span.end, scope.body.end)
+    text = facts.text(rest)
+    if not _MANAGES.search(text):
+        return None
     found = re.search(
         rf"\bwith\s+{word}\s*[:,]|\btry\s*\(\s*{word}\s*[;)]|\busing\s*\(\s*{word}\s*\)|\b{word}\.use\s*\{{",
-        facts.text(rest),
+        text,
     )
     if found is None:
         return None
@@ -309,7 +316,9 @@ def _is_outer(name: str, call: Call, scope: Scope, facts: Facts) -> bool:
         for each in facts.within(facts.calls, scope.body)
     )
     if not lent and any(
-        step.kind in handed and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
+        step.kind in handed
+        and name in step.text
+        and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.(])", step.text)
         for step in facts.within(facts.steps, scope.body)
     ):
         return True

@@ -26,6 +26,7 @@ from faultkit.code.rules.vocabulary.spent_secrets import (
     is_spent,
     is_text_of_error,
 )
+from faultkit.code.rules.vocabulary.telling_types import telling_types
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
@@ -64,7 +65,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _with_traces(facts: Facts) -> Iterator[Hit]:
     """Yield lines with the trace of an error whose text quotes the input that was rejected (Python)."""
-    for call in log_calls(facts) if facts.language == "python" else ():
+    for call in log_calls(facts) if facts.language == "python" and telling_types(facts) else ():
         shown = call.argument("exc_info")
         if call.method != "exception" and (shown is None or shown.value.shape != "true"):
             continue

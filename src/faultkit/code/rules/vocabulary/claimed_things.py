@@ -140,6 +140,11 @@ _SHARED = TextPattern(
     r"|\bsync\.Map\b|\bDash(?:Map|Set)\b|(?:RwLock|Mutex)\w*<\s*(?:\w+::)*(?:Hash|BTree)(?:Map|Set)|ConcurrentBag"
 )
 _PLAIN = TextPattern(r"\bnew\s+(?:Map|Set)\b|=\s*\{\}|=\s*set\(\)|=\s*dict\(\)|\bset\[|\bdict\[")
+_SHARED_WORDS = (
+    b"newkeyset", b"concurrentskiplistset", b"copyonwritearray", b"synchronizedset", b"synchronizedlist",
+    b"sync.map", b"dashmap", b"dashset", b"rwlock", b"mutex", b"concurrentbag", b"atomic", b"volatile",
+)  # fmt: skip
+"""One of them is in each text that `_SHARED` or `_FLAG` matches."""
 _ENTRIES_ASKED = frozenset(
     ("contains", "containsKey", "ContainsKey", "contains_key", "Load", "has", "Contains", "get", "Any")
 )
@@ -425,6 +430,8 @@ def _members(facts: Facts) -> dict[str, ThingKind]:
     """Return collections and flags that threads or tasks share, by name."""
     found: dict[str, ThingKind] = {}
     by_tasks = facts.language in ("python", "javascript", "typescript", "tsx")
+    if not by_tasks and not facts.syntax.has_any(*_SHARED_WORDS):
+        return found
     for each in facts.assignments:
         if not each.targets or (
             each.scope is not None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import Placed
-from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _NAMES = re.compile(
     r"^_*(?:get_?|\w+_)?(?:dsn|(?:database|db|postgres|pg|mysql|mongo(?:db)?|amqp|rabbit(?:mq)?|broker)_?ur[il]"
@@ -21,25 +21,36 @@ _HIDDEN = re.compile(
 )
 _OTHER = re.compile(rb"sentry|Sentry|raven", re.IGNORECASE)
 """The DSN of Sentry is no secret."""
-_DATABASES = TextPattern(
-    rb"postgres|mysql|mariadb|mongo|amqp|rabbit|sqlalchemy|redis|\bpgx\b|\bsqlx\b|database|npgsql|sqlserver|asyncpg|psycopg|gorm",
-    re.IGNORECASE,
-)
+_DATABASES = (
+    b"postgres", b"mysql", b"mariadb", b"mongo", b"amqp", b"rabbit", b"sqlalchemy", b"redis", b"database",
+    b"npgsql", b"sqlserver", b"asyncpg", b"psycopg", b"gorm",
+)  # fmt: skip
+_SHORT_DATABASES = re.compile(rb"\b(?:pgx|sqlx)\b", re.IGNORECASE)
 
 
 def may_name_connection_string(facts: Facts) -> bool:
     """Return whether a text has a database and a word without which `is_connection_string` is False."""
-    return facts.syntax.has_any(*_WORDS) and _DATABASES.search(facts.syntax.source) is not None
+    return facts.syntax.has_any(*_WORDS) and _has_database(facts)
+
+
+@lru_cache(maxsize=4)
+def _has_database(facts: Facts) -> bool:
+    syntax = facts.syntax
+    return syntax.has_any(*_DATABASES) or (
+        syntax.has_any(b"pgx", b"sqlx") and _SHORT_DATABASES.search(syntax.source) is not None
+    )
 
 
 def is_connection_string(name: str, place: Placed, facts: Facts) -> bool:
     """Return whether a variable, field or getter of this name is an address with a password in it."""
+    if not _has_database(facts):
+        return False
     last = name.replace("()", "").rpartition(".")[2]
     if not (_NAMES.match(_CAMEL.sub("_", last)) or _is_opened(name, place, facts)) or _OTHER.search(
         facts.syntax.source
     ):
         return False
-    if _HIDDEN.search(name) or not _DATABASES.search(facts.syntax.source):
+    if _HIDDEN.search(name):
         return False
     if facts.language in ("java", "kotlin") and (
         b"jdbc" in facts.syntax.source or any(len(each.arguments) > 2 for each in _opened(facts))

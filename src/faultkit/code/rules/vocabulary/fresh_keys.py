@@ -22,10 +22,12 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.call_paths import callers_of_function
 from faultkit.code.rules.vocabulary.idempotency_keys import KEY, KEY_NAME, KEY_WORDS
 from faultkit.code.rules.vocabulary.repetition import retries
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _SEPARATOR = r"[\w\-]*[\"'`\])]*\s*(?:=>|:=|[:=,(])\s*"
 _BEFORE = re.compile(rf"{KEY}{_SEPARATOR}[^;,\n]*(?:\n\s*[^;,\n=:]*)?$", re.IGNORECASE)
 """The text before a value that is a key."""
+_SET_KEY = TextPattern(rf"{KEY}{_SEPARATOR}", re.IGNORECASE)
 _NEW = frozenset(
     (
         "uuid4", "uuid1", "uuid7", "uuid6", "randomUUID", "random_uuid", "NewString", "NewRandom", "NewV4",
@@ -167,16 +169,19 @@ def _key_scopes(call: Call, facts: Facts) -> tuple[Scope, ...] | None:
 
 def _is_key(name: str, span: Span, facts: Facts) -> bool:
     """Return whether a variable is what a key is set to: `"Idempotency-Key": key`."""
+    text = facts.text(span)
+    if not _SET_KEY.is_in(text):
+        return False
     used = re.compile(rf"{KEY}{_SEPARATOR}[^;,\n]{{0,60}}?(?<![\w.]){re.escape(name)}\b", re.IGNORECASE)
-    return used.search(facts.text(span)) is not None
+    return used.search(text) is not None
 
 
 def _is_key_field(made: Call, names: set[str], call: Call, facts: Facts) -> bool:
     """Return whether a value becomes the key among the fields of a record or data class of this text."""
-    declared = re.compile(rf"\b(?:record|class)\s+{re.escape(made.method)}\s*\(([^)]*)\)")
     for place, argument in enumerate(made.arguments):
         if is_within(call.span, argument.value.span) or argument.value.text in names:
-            found = declared.search(facts.whole_text)
+            declared = rf"\b(?:record|class)\s+{re.escape(made.method)}\s*\(([^)]*)\)"
+            found = re.search(declared, facts.whole_text)
             fields = [] if found is None else found[1].split(",")
             return place < len(fields) and KEY_NAME.search(fields[place]) is not None
     return False

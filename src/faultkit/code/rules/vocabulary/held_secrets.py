@@ -11,8 +11,9 @@ from functools import lru_cache
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.personal_data import personal_part
+from faultkit.code.rules.vocabulary.personal_data import may_name_personal_data, personal_part
 from faultkit.code.rules.vocabulary.telling_types import (
+    is_about_secrets,
     is_other_item,
     is_secret_name,
     may_name_secret,
@@ -23,6 +24,8 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _DOTTED = frozenset({"javascript", "typescript", "tsx", "go", "rust"})
 """Languages in which an object that is logged shows its fields."""
+_WRITTEN_OUT = frozenset({"typescript", "tsx"})
+"""Languages in which a parameter may have a type without a name."""
 _PARSED = TextPattern(
     r"(?:json\.loads?|JSON\.parse|JSON\.stringify|json\.dumps|Unmarshal|Marshal|readValue|readTree"
     r"|writeValueAsString|decodeFromString|encodeToString|Deserialize|Serialize|SerializeObject"
@@ -31,12 +34,14 @@ _PARSED = TextPattern(
 )
 _HIDDEN = re.compile(r"redact|mask|sanit|scrub|obfusc|omit|strip|without|filter|safe", re.IGNORECASE)
 _KEYS = re.compile(r"[\"'`]([\w-]{3,40})[\"'`]\s*(?:\]\s*=|[:,]|to\b|=>)|[{,]\s*(\w{3,40})\s*:")
-_TELLING_NAME = re.compile(
-    r"^(?:(?:User)?(?:Log[io]n|Sign[Ii]n|Sign[Uu]p|Register|Registration|ChangePassword|ResetPassword|PasswordChange"
+_TELLING = (
+    r"(?:User)?(?:Log[io]n|Sign[Ii]n|Sign[Uu]p|Register|Registration|ChangePassword|ResetPassword|PasswordChange"
     r"|PasswordReset)(?:User)?(?:Request|Dto|DTO|Form|Command|Body|Payload|Input|Params|Model)"
-    r"|(?:OAuth2?|Access)?Token(?:Response|Answer|Pair|Set|Result|Reply)|\w*Credentials"
-    r"|(?:Credit|Payment|Debit|Bank)?Card(?:Details|Data|Info|Input|Payload)|(?:Credit|Debit)Card|BankAccountDetails)$"
+    r"|(?:OAuth2?|Access)?Token(?:Response|Answer|Pair|Set|Result|Reply)"
+    r"|(?:Credit|Payment|Debit|Bank)?Card(?:Details|Data|Info|Input|Payload)|(?:Credit|Debit)Card|BankAccountDetails"
 )
+_TELLING_NAME = re.compile(rf"^(?:{_TELLING}|\w*Credentials)$")
+_SOME_TELLING_NAME = TextPattern(rf"{_TELLING}|Credentials")
 _ERROR = re.compile(r"e|ex|err|error|exc|ok|\w+Err|\w+Error")
 _SECRET_PARTS = re.compile(
     r"\b(?:access_token|refresh_token|client_secret|id_token|accessToken|refreshToken|clientSecret|AccessToken"
@@ -55,10 +60,22 @@ _ALL_HEADERS = re.compile(
 
 def held_secret(name: str, place: Placed, facts: Facts) -> str:
     """Return a secret that a variable or field holds among other parts; empty if none is known."""
-    scope = facts.named_function_of(place)
+    scope = facts.named_function_of(place) if _may_be_held(name, facts) else None
     if scope is None or _ERROR.fullmatch(name) or is_other_item(name, place, facts):
         return ""
     return _held(name, scope, facts) or _held_by_parsed(name, scope, place, facts)
+
+
+def _may_be_held(name: str, facts: Facts) -> bool:
+    """Return whether a text has a word of secrets, or may hold one without: in headers, or in a type that is
+    written out beside a parameter."""
+    return (
+        is_about_secrets(facts)
+        or may_name_personal_data(facts)
+        or facts.language in _WRITTEN_OUT
+        or name.lower().endswith("headers")
+        or b"DumpRequest" in facts.syntax.source
+    )
 
 
 def _held_by_parsed(name: str, scope: Scope, place: Placed, facts: Facts) -> str:
@@ -91,7 +108,7 @@ def _shown_part(name: str, scope: Scope, facts: Facts) -> str:
 
 @lru_cache(maxsize=256)
 def _held(name: str, scope: Scope, facts: Facts) -> str:
-    made = [each for each in facts.assignments if each.scope is scope and name in each.targets]
+    made = [each for each in facts.assignments_of(name) if each.scope is scope and name in each.targets]
     if any(each.value is not None and _HIDDEN.search(each.value.text) for each in made):
         return ""
     text = facts.text(scope.body)
@@ -113,7 +130,7 @@ def _has_other_headers(dump: Call, text: str) -> bool:
 
 def _written_out(name: str, scope: Scope, facts: Facts) -> str:
     """Return the secret in the type of a parameter that is written out beside it (TypeScript)."""
-    if facts.language not in ("typescript", "tsx") or not any(each.name == name for each in scope.parameters):
+    if facts.language not in _WRITTEN_OUT or not any(each.name == name for each in scope.parameters):
         return ""
     found = re.search(rf"\b{re.escape(name)}\??\s*:\s*\{{([^{{}}]*)\}}", facts.text(scope.head))
     parts = [] if found is None else re.findall(r"(\w+)\??\s*:", found[1])
@@ -189,8 +206,13 @@ _PICKS = re.compile(r"equals|contains|mask|filter|redact", re.IGNORECASE)
 
 def telling_name(name: str, place: Placed, facts: Facts) -> str:
     """Return the type of a variable if its name says that it holds a secret: `LoginRequest`."""
-    kind = type_of(name, place, facts)
+    kind = type_of(name, place, facts) if _has_telling_name(facts) else ""
     return kind if is_telling_name(kind) else ""
+
+
+@lru_cache(maxsize=4)
+def _has_telling_name(facts: Facts) -> bool:
+    return _SOME_TELLING_NAME.is_in(facts.whole_text)
 
 
 def is_telling_name(kind: str) -> bool:

@@ -60,7 +60,7 @@ def kept_in_collections(facts: Facts) -> Iterator[tuple[Span, str]]:
     if not facts.syntax.has_any(*_WORDS):
         return
     for call in facts.calls_of_method(*_ADDS):
-        if not call.positional or not call.receiver_written or call.assigned or call.is_returned:
+        if not call.receiver_written or call.is_returned or not call.positional or call.assigned:
             continue
         path, given = _LOCKED.sub("", call.receiver_written), call.positional[-1].value
         if given.shape not in ("name", "call", "other") and given.text != "this":

@@ -80,7 +80,7 @@ def _is_recursive(scope: Scope, facts: Facts) -> bool:
 
 def _counted(facts: Facts) -> Iterator[_Change]:
     for each in facts.assignments:
-        if each.scope is None or len(each.targets) != 1 or each.operator not in ("++", "--", "+=", "-="):
+        if each.operator not in ("++", "--", "+=", "-=") or each.scope is None or len(each.targets) != 1:
             continue
         by_one = each.operator in ("++", "--") or (each.value is not None and each.value.text == "1")
         name = each.targets[0]
@@ -108,7 +108,7 @@ def _is_outer(name: str, scope: Scope, facts: Facts) -> bool:
     """Return whether a variable belongs to a function around, or to the file."""
     return name in facts.file_names or any(
         name in each.targets and each.operator in ("=", ":=") and is_within(scope.span, each.scope.body)
-        for each in facts.assignments
+        for each in facts.assignments_of(name)
         if each.scope is not None and each.scope is not scope
     )
 
@@ -134,6 +134,8 @@ _BUSY = re.compile(
     r"|(?i:(?<!incom)(?<!outgo)(?<!str)(?<!sett)(?<!miss)(?<!exist)(?<!remain)(?<!encod)(?<!head)(?<!pend)ing)$"
 )
 """Flags that say that work is under way."""
+_ENDS_OF_BUSY = ("busy", "locked", "active", "progress", "flight", "ing")
+"""How each of them ends, in small letters."""
 _TRUTHS = {"true": True, "True": True, "false": False, "False": False}
 _SETS = ("set", "store", "Store", "lazySet")
 _SWAPS = ("compareAndSet", "CompareAndSwap", "compare_exchange", "swap", "Swap", "getAndSet")
@@ -142,17 +144,20 @@ _SWAPS = ("compareAndSet", "CompareAndSwap", "compare_exchange", "swap", "Swap",
 def _flagged(facts: Facts) -> Iterator[_Change]:
     """Yield where a flag is set or taken back, of those that have a name for work that is under way."""
     for each in facts.assignments:
-        value = None if each.value is None or each.operator != "=" else _TRUTHS.get(each.value.text)
-        if value is None or each.scope is None or len(each.targets) != 1:
+        name = each.targets[0] if each.operator == "=" and len(each.targets) == 1 else ""
+        if not name.lower().endswith(_ENDS_OF_BUSY) or each.scope is None:
             continue
-        name = each.targets[0]
-        is_kept = "." in name or f"self.{name}" in facts.file_names or _is_outer(name, each.scope, facts)
-        if is_kept and _BUSY.search(name):
+        value = None if each.value is None else _TRUTHS.get(each.value.text)
+        if value is None or not _BUSY.search(name):
+            continue
+        if "." in name or f"self.{name}" in facts.file_names or _is_outer(name, each.scope, facts):
             yield _Change(f"{_key(name)}?", each.span, value)
     for call in facts.calls_of_method(*_SETS, *_SWAPS):
-        given = [_TRUTHS.get(one.value.text) for one in call.positional]
         path = call.receiver_written
-        if not _BUSY.search(path) or not given or (call.method in _SETS and given[0] is None):
+        if not _BUSY.search(path):
+            continue
+        given = [_TRUTHS.get(one.value.text) for one in call.positional]
+        if not given or (call.method in _SETS and given[0] is None):
             continue
         up = given[0] is True or given[:2] == [False, True]
         if call.method in _SETS or up:

@@ -242,8 +242,10 @@ def _secret_hole(span: Span, facts: Facts, deep: bool) -> str:
 
 def _names_a_secret(written: str, access: Access, facts: Facts) -> bool:
     """Return whether a variable is the key of another: `secretKey` of a function that has `secret`, too."""
+    if not written.endswith(("_key", "Key")):
+        return False
     base = re.sub(r"(_key|Key)$", "", written)
-    scope = facts.named_function_of(access) if base != written else None
+    scope = facts.named_function_of(access)
     return scope is not None and any(each.name == base for each in scope.parameters)
 
 

@@ -26,12 +26,12 @@ def returned_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:
 
     An item that is put back only after a failure, or in a loop, is work that is tried again."""
     seen: set[Call] = set()
-    for give in facts.calls_of_method(*_GIVES):
-        scope = facts.function_of(give)
-        if scope is None or len(give.positional) < 1 or not give.receiver_written or facts.loops_around(give):
+    for give in facts.calls_of_method(*_GIVES) if facts.calls_of_method(*_TAKES) else ():
+        scope, queue = facts.function_of(give), _END.sub("", give.receiver_written)
+        if scope is None or not queue or not _is_member(queue, facts) or facts.loops_around(give):
             continue
-        name, queue = give.positional[0].value.text, _END.sub("", give.receiver_written)
-        if not name.isidentifier() or facts.handlers_around(give) or not _is_member(queue, facts):
+        name = give.positional[0].value.text if give.positional else ""
+        if not name.isidentifier() or facts.handlers_around(give):
             continue
         take = _taken(name, queue, give, scope, facts)
         if take is None or take in seen or not _is_used(name, take, give, facts):

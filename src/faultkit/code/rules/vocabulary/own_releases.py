@@ -75,11 +75,13 @@ def releases(method: str) -> bool:
 
 def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
     """Yield calls whose result the same function gives back, beyond those that are known by their names."""
-    if is_for_screen(facts) or is_for_browser(facts):
+    of_scripts = facts.syntax.language.family == "javascript"
+    ended = facts.calls_of_method(*(_OWN if of_scripts else _OWN - {"end"}))
+    given_back = facts.calls_of_method(*_TO_OWNER)
+    if not (ended or given_back) or is_for_screen(facts) or is_for_browser(facts):
         return
     seen = set[Call]()
-    of_scripts = facts.syntax.language.family == "javascript"
-    for end in facts.calls_of_method(*(_OWN if of_scripts else _OWN - {"end"})):
+    for end in ended:
         taken = end.origin
         if taken is None or taken in seen or not taken.assigned:
             continue
@@ -88,7 +90,7 @@ def released_by_its_taker(facts: Facts) -> Iterator[tuple[Call, Severity]]:
         seen.add(taken)
         if taken_severity(taken.name, facts.language) is None and _must_be_released(taken, end, facts):
             yield taken, "medium"
-    for end in facts.calls_of_method(*_TO_OWNER):
+    for end in given_back:
         given = end.positional[0].value.text if end.receiver_written and len(end.positional) == 1 else ""
         scope = facts.function_of(end) if given.isidentifier() else None
         if scope is None or not _is_lender(end.receiver_written, facts):

@@ -37,6 +37,8 @@ _NEXT = (
 )
 _SAME = r"{0}|{0}\s*(?:\+\+|--)"
 """What leaves a counter as it was: itself, and `attempt++`, which passes the old value on."""
+_MAY_COUNT = re.compile(r"[-+]|\.(?:inc|dec|plus|minus|saturating)")
+"""What stands in each text that `_NEXT` or `_SAME` matches, apart from the name alone."""
 _LIMITS = re.compile(
     r"attempt|retr|tries|deadline|left|count|depth|budget|remaining|elapsed|expire|once|first|again|already|limit",
     re.IGNORECASE,
@@ -53,9 +55,8 @@ _LASTING = re.compile(
 def recursive_retries(facts: Facts) -> Iterator[Retry]:
     """Yield the calls by which a function tries again what failed."""
     for scope in facts.scopes:
-        if not scope.short_name:
-            continue
-        for call in facts.within(facts.calls_of_method(scope.short_name), scope.body):
+        called = facts.calls_of_method(scope.short_name) if scope.short_name else ()
+        for call in facts.within(called, scope.body) if called else ():
             if facts.named_function_of(call) is not scope or call not in facts.callers_of(scope):
                 continue
             if _is_same(call, scope) and _follows_failure(call, scope, facts):
@@ -100,6 +101,7 @@ def _is_same(call: Call, scope: Scope) -> bool:
         or text in (f"&{name}", f"{name}.clone()", f"{name}...", f"*{name}")
         or (
             name in text
+            and _MAY_COUNT.search(text)
             and (
                 re.fullmatch(_SAME.format(re.escape(name)), text)
                 or re.search(_NEXT.format(re.escape(name)), text)

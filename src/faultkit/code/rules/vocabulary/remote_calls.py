@@ -130,8 +130,8 @@ def _named_sql(call: Call, facts: Facts) -> str:
             name = argument.value.text if wrapped is None else wrapped[1]
             if own := _text_before(name, call, facts):
                 return own
-            known = _named_texts(facts)
-            if found := [known[each] for each in (name, f"self.{name}") if each in known]:
+            known = (_named_text(name, facts), _named_text(f"self.{name}", facts))
+            if found := [each for each in known if each is not None]:
                 return min(found, key=start_of).literal
     return ""
 
@@ -147,15 +147,10 @@ def _text_before(name: str, call: Call, facts: Facts) -> str:
     return ""
 
 
-@lru_cache(maxsize=4)
-def _named_texts(facts: Facts) -> dict[str, Value]:
-    """Return the first text that each name is given."""
-    found: dict[str, Value] = {}
-    for each in facts.assignments:
-        if each.value is not None and each.value.shape == "text":
-            for target in each.targets:
-                found.setdefault(target, each.value)
-    return found
+def _named_text(name: str, facts: Facts) -> Value | None:
+    """Return the first text that a name is given."""
+    values = (each.value for each in facts.assignments_of(name) if name in each.targets)
+    return next((value for value in values if value is not None and value.shape == "text"), None)
 
 
 def chain_of(call: Call) -> tuple[Call, ...]:

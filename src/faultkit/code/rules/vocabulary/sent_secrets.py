@@ -11,7 +11,7 @@ from faultkit.code.facts import Facts, Handler
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_places import ends_of_name
 from faultkit.code.rules.vocabulary.personal_data import personal_part
-from faultkit.code.rules.vocabulary.telling_types import is_secret_name
+from faultkit.code.rules.vocabulary.telling_types import is_about_secrets, is_secret_name
 
 _SETS = re.compile(
     r"(?:\.searchParams|\.query|\.Query\(\)|\.queryParams)?\.(?:set|append|Set|Add|add|put|queryParam"
@@ -31,7 +31,8 @@ def sent_secret(written: str, place: Placed, facts: Facts) -> str:
         return _read_from_body(written, place, facts)
     if not written.isidentifier():
         return ""
-    return _put_into(written, place, facts, 2) or _in_failed_request(written, place, facts)
+    put = _put_into(written, place, facts, 2) if is_about_secrets(facts) else ""
+    return put or _in_failed_request(written, place, facts)
 
 
 def _put_into(name: str, place: Placed, facts: Facts, levels: int) -> str:

@@ -12,7 +12,12 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.failures import is_error_handler
 from faultkit.code.rules.vocabulary.personal_data import personal_part
-from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types, type_of
+from faultkit.code.rules.vocabulary.telling_types import (
+    is_about_secrets,
+    is_secret_name,
+    telling_types,
+    type_of,
+)
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 # Errors of HTTP clients of JavaScript.
@@ -115,8 +120,11 @@ _METADATA = re.compile(r"metadata\.From(?:Incoming|Outgoing)Context\(|\.invocati
 
 def shown_headers(name: str, place: Placed, facts: Facts) -> str:
     """Return `headers` if a variable is a request whose text has all of them, or metadata of a call."""
-    if _is_in_error(place, facts):
-        return ""
+    shown = _shown_headers(name, place, facts)
+    return "" if shown and _is_in_error(place, facts) else shown
+
+
+def _shown_headers(name: str, place: Placed, facts: Facts) -> str:
     if facts.language == "go":
         if _is_context_of_line(name, place, facts):
             return ""
@@ -349,14 +357,15 @@ _CHANGED = re.compile(r"^(?:string|String|str|new String)\(|\.decode\(")
 
 def body_of_any_request(written: str, place: Placed, facts: Facts) -> bool:
     """Return whether it is the whole body of a request, in a function that every request goes through."""
-    around = [*facts.functions_around(place)]
+    in_javascript = facts.syntax.language.family == "javascript"
+    if _BODY_PATH.match(written) is None if in_javascript else not written.isidentifier():
+        return False
+    around = facts.functions_around(place)
     middle = next((scope for scope in around if _is_between(scope) or is_error_handler(scope)), None)
     if middle is None or _HIDES.search(facts.text(middle.span)):
         return False
-    if facts.syntax.language.family == "javascript":
-        return _BODY_PATH.match(written) is not None
-    if not written.isidentifier():
-        return False
+    if in_javascript:
+        return True
     if any(each.type.endswith("grpc.UnaryHandler") for each in middle.parameters):
         return written == middle.parameters[1].name
     made = [each.value.text for each in facts.assignments_to(written, place) if each.value is not None]
@@ -386,6 +395,9 @@ _IS_KEY = re.compile(r"(?:key|token|secret)$", re.IGNORECASE)
 def secret_in_failed_address(name: str, place: Placed, facts: Facts) -> str:
     """Return the key in the query of a request whose error, which quotes the address, is written out."""
     if facts.language not in ("python", "go", "rust", "kotlin") or not facts.imports_any(*_QUOTES_ADDRESS):
+        return ""
+    # `_IS_KEY` and `_SHORT_KEYS` ask for no other words.
+    if not (is_about_secrets(facts) or facts.syntax.has_any(b"key", b"appid")):
         return ""
     handlers = [each for each in facts.handlers_around(place) if each.name == name]
     tried = next((each for each in facts.tries if handlers and handlers[-1] in each.handlers), None)

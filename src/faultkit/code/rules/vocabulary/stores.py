@@ -134,15 +134,15 @@ def map_stores(facts: Facts) -> tuple[MapStore, ...]:
             and each.scope.short_name not in ("__init__", "constructor", each.owner.rpartition(".")[2])
         ):
             continue
-        if each.value is None and facts.language not in ("go", "rust"):
-            continue
         line, text = facts.syntax.line_text(each.line), facts.text(each.span)
         text = text if text in line else f"{line} {text}"
         if facts.language in ("java", "csharp", "kotlin", "rust"):
             text = f"{line} {text}"
         if not any(word in text for word in _MAP_WORDS) and not _ends_with_empty_map(text):
             continue
-        if not _MAP.search(text) or _BOUNDED.search(text) or (each.value is not None and _is_filled(each)):
+        if not _MAP.search(text) or _BOUNDED.search(text):
+            continue
+        if _is_filled(each) if each.value is not None else facts.language not in ("go", "rust"):
             continue
         is_closure = each.scope is not None and not is_member
         if is_closure and not _outlives_call(each, facts):
