@@ -119,6 +119,11 @@ _OF_TRANSACTION = NamePattern(
 )
 
 
+def commits_in(span: Span, facts: Facts) -> list[Call]:
+    """Return the calls in a span that end a transaction so that its writes are kept."""
+    return [call for call in facts.within(facts.calls_of_method(*_COMMITS), span) if is_commit(call)]
+
+
 def is_commit(call: Call) -> bool:
     """Return whether a call ends a transaction so that its writes are kept."""
     if call.method not in _COMMITS or (call.arguments and call.method in ("commit", "Commit")):
@@ -148,7 +153,8 @@ class AnsweredFailure:
 
 def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
     """Yield the failures after which a request is answered with success."""
-    if not _may_answer(facts):
+    # Only a result of Kotlin holds a failure without a try. To look for what answers takes longest.
+    if not (facts.tries or facts.language == "kotlin") or not _may_answer(facts):
         return
     for each in facts.tries:
         # Most handlers pass the error on. To look for the function that answers takes longer.
