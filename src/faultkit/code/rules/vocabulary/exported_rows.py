@@ -41,7 +41,7 @@ _NO_LIMIT = re.compile(
 
 def exported_rows(facts: Facts) -> Iterator[Call]:
     """Yield queries of exports that hold all rows, which a loop then writes one by one."""
-    if not _MAY_EXPORT.is_in(facts.whole_text):
+    if not facts.loops or not _MAY_EXPORT.is_in(facts.whole_text):
         return
     reads = {
         each.call
