@@ -15,9 +15,10 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answered_failures import (
+    COMMITS,
     answered_failures,
-    commits_in,
     is_beside,
+    is_commit,
     is_webhook,
     is_write,
     takes_in,
@@ -144,7 +145,8 @@ _ENDS = frozenset(("rollback", "Rollback", "RollbackAsync", "close", "Close", "e
 
 def _not_committed(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield handlers that only log a failed commit, before the function returns a result."""
-    commits = commits_in(each.body, facts)
+    named = facts.calls_of_method(*COMMITS)
+    commits = [call for call in facts.within(named, each.body) if is_commit(call)]
     if commits and _LAST_TIME.search(facts.text(each.body)):
         return
     for handler in each.handlers if commits and not facts.loops_around(each) else ():
