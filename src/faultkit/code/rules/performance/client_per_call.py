@@ -70,7 +70,7 @@ _NO_DATA = frozenset(("self", "cls", "ctx", "ct", "token", "cancellationToken"))
 def _made(facts: Facts) -> Iterator[Hit]:
     is_script = facts.syntax.language.family == "javascript"
     for call in facts.calls:
-        if call.is_decorator or _DERIVED.search(call.name):
+        if call.is_decorator or _is_derived(call):
             continue
         is_grpc = is_grpc_client(call, facts)
         is_client = is_grpc or _is_client(call, facts)
@@ -93,7 +93,7 @@ def _made(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span if is_plain else use.span, what, sure)
             continue
         if facts.language == "python":
-            yield from _python(call, facts)
+            yield from _python(call, is_client, facts)
         elif is_grpc and not is_script:
             if _is_new_channel(call, facts):
                 yield Hit(call.span, f"{call.written}() makes a new channel and connection each time")
@@ -107,7 +107,7 @@ def _made(facts: Facts) -> Iterator[Hit]:
                 what = f"new {call.written}() for one use leaves its sockets behind for minutes"
                 yield Hit(call.span, what, LIKELY, "high" if frequency_of(call, facts) == "request" else None)
         elif facts.language == "kotlin":
-            if _is_client(call, facts) and (_is_for_one(call, facts) or _is_closed_here(call, facts)):
+            if is_client and (_is_for_one(call, facts) or _is_closed_here(call, facts)):
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif facts.language == "java":
             if (
@@ -125,14 +125,15 @@ def _made(facts: Facts) -> Iterator[Hit]:
 
 
 _DERIVED = re.compile(r"OkHttpClient\b.*\.newBuilder\(\)")
-"""A client of OkHttp that is made from another shares its connections."""
+
+
+def _is_derived(call: Call) -> bool:
+    """Return whether a client of OkHttp is made from another, whose connections it shares."""
+    return "OkHttpClient" in call.name and _DERIVED.search(call.name) is not None
 
 
 def _is_client(call: Call, facts: Facts) -> bool:
-    if _DERIVED.search(call.name):
-        return False
-    if is_grpc_client(call, facts):
-        return True
+    """Return whether it makes a client of another protocol than gRPC."""
     if facts.language == "python":
         return call.name in client_names.PYTHON
     if facts.language == "go":
@@ -306,10 +307,10 @@ def _is_result(call: Call, scope: Scope, facts: Facts) -> bool:
     ) or (facts.language == "rust" and last.endswith(facts.text(call.span)))
 
 
-def _python(call: Call, facts: Facts) -> Iterator[Hit]:
-    is_client = _is_client(call, facts)
-    frequency = frequency_of(call, facts) if is_client or client_names.FUNCTIONS.match(call.name) else None
-    if client_names.FUNCTIONS.match(call.name):
+def _python(call: Call, is_client: bool, facts: Facts) -> Iterator[Hit]:
+    is_function = client_names.FUNCTIONS.match(call.name) is not None
+    frequency = frequency_of(call, facts) if is_client or is_function else None
+    if is_function:
         loops = facts.loops_around(call)
         few = frequency == "item" and loops and not any(is_over_data(loop, facts) for loop in loops)
         # A message is worked on for longer than a connection takes to open.

@@ -137,7 +137,7 @@ def _is_kept(name: str, place: Placed, scope: Scope, facts: Facts) -> bool:
     bare = name.removeprefix("this.").removeprefix("self.")
     made = [
         each
-        for each in facts.assignments
+        for each in facts.assignments_of(bare, f"self.{bare}")
         if each.targets == (f"self.{bare}",) or (each.targets == (bare,) and (around or each.scope is None))
     ]
     is_list = any(

@@ -98,25 +98,21 @@ _DECLARED = {
 }
 _DECLARED["kotlin"] = _DECLARED["java"]
 """Expressions that validation takes: JSON Schema, Bean Validation, data annotations, Django."""
-_DECLARING = (
-    "pattern",
-    "@Pattern",
-    ":Pattern",
-    "RegularExpression",
-    "RegexValidator",
-    "GeneratedRegex",
-    "Regexp",
-    "matches_re",
-    "re_path",
-    "RegexField",
-    "str.extract",
-)
+_DECLARING = {
+    "javascript": ("pattern",),
+    "java": ("Pattern(",),
+    "kotlin": ("Pattern(",),
+    "csharp": ("RegularExpression(", "GeneratedRegex("),
+    "python": ("pattern", "RegexValidator", "Regexp", "matches_re", "re_path", "RegexField", "str.extract"),
+}
+"""Of which one stands in each text with such an expression; they are found faster."""
 
 
 def _declared(facts: Facts) -> Iterator[_Expression]:
     text = facts.whole_text
     written = _DECLARED.get(facts.syntax.language.family)
-    if written is None or not any(word in text for word in _DECLARING):
+    words = _DECLARING.get(facts.syntax.language.family, ())
+    if written is None or not any(word in text for word in words):
         return
     for found in written.finditer(text):
         pattern = found["pattern"]

@@ -18,7 +18,6 @@ from faultkit.code.rules.vocabulary.claims import Claim, claims
 from faultkit.code.rules.vocabulary.counted_rows import counted_rows
 from faultkit.code.rules.vocabulary.idempotency_keys import SENT_ONCE
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
-from faultkit.code.rules.vocabulary.read_values import first_call
 from faultkit.code.rules.vocabulary.refused_amounts import is_compared
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import runs_once
@@ -177,10 +176,7 @@ def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
     text = facts.text(check.span)
     names = {name for name in check.assigned if name.isidentifier()}
     for each in facts.within(facts.assignments, scope.body):
-        if first_call(each, facts) is check or (
-            each.value is not None
-            and each.value.span.start <= check.span.start < check.span.end <= each.value.span.end
-        ):
+        if each.value is not None and is_within(check.span, each.value.span):
             names.update(
                 name
                 for target in each.targets

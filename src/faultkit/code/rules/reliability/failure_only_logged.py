@@ -15,6 +15,7 @@ from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.answered_failures import (
+    COMMITS,
     answered_failures,
     is_beside,
     is_commit,
@@ -42,11 +43,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _suppressed(facts)
     if facts.language == "kotlin":
         yield from _left_out(facts)
-    answered = set[Span]()
-    tries = [each for each in facts.tries if MEANT.search(facts.comment_at(each))]
+    failures = [*answered_failures(facts)]
+    answered = {one.let_go for one in failures}
+    tries = [each for each in facts.tries if MEANT.search(facts.comment_at(each))] if failures else []
     meant = {handler.span for each in tries for handler in each.handlers}
-    for one in answered_failures(facts):
-        answered.add(one.let_go)
+    for one in failures:
         if one.let_go in meant:
             continue
         what = f"when {one.work.written}() fails, the request is still answered with success"
@@ -144,7 +145,8 @@ _ENDS = frozenset(("rollback", "Rollback", "RollbackAsync", "close", "Close", "e
 
 def _not_committed(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
     """Yield handlers that only log a failed commit, before the function returns a result."""
-    commits = [call for call in facts.within(facts.calls, each.body) if is_commit(call)]
+    named = facts.calls_of_method(*COMMITS)
+    commits = [call for call in facts.within(named, each.body) if is_commit(call)]
     if commits and _LAST_TIME.search(facts.text(each.body)):
         return
     for handler in each.handlers if commits and not facts.loops_around(each) else ():

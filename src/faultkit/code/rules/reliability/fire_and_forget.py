@@ -32,7 +32,6 @@ from faultkit.code.rules.vocabulary.rejections import handles_all, may_reject, r
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.returned_values import is_of_list
-from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unfailing_functions import cannot_fail
 from faultkit.code.rules.vocabulary.unread_tasks import unread_tasks
 
@@ -110,13 +109,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, dropped[call])
 
 
-_VOID = TextPattern(rb"(?<![\w.:<])void\s+(?=[\w$][\w$.]*\()")
+# What stands before the word is asked last: an expression that begins with a word is found faster.
+_VOID = re.compile(rb"void(?<![\w.:<]void)\s+(?=[\w$][\w$.]*\()")
 
 
 def _voided(facts: Facts) -> Iterator[Hit]:
     """Yield `void save()`, if this text defines it as async and it handles no error of its own."""
     source = facts.syntax.source
-    places = {found.end() for found in _VOID.finditer(source)} if b"void" in source else ()
+    is_any = any(scope.is_async for scope in facts.scopes)
+    places = {found.end() for found in _VOID.finditer(source)} if is_any else ()
     for call in facts.calls if places else ():
         if call.span.start not in places or facts.calls_on(call) or facts.function_of(call) is None:
             continue  # At the top of a file, programs are started so.

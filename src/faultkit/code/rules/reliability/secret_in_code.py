@@ -9,8 +9,9 @@ from faultkit.code.facts import Assignment, Facts
 from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_NAMED = re.compile(
+_NAMED = NamePattern(
     r"(password|passwd|secret|api_?key|access_?key|private_?key|auth_?token|client_?secret)$", re.IGNORECASE
 )
 _KNOWN = re.compile(
@@ -18,9 +19,12 @@ _KNOWN = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(\s|\\n)*[\w+/=:, \n-]{40})"
 )
 _IN_ADDRESS = re.compile(r"^[a-z][\w+.-]*://[^\s:/@]+:([^\s/@]{8,})@", re.IGNORECASE)
-_KEYS = (b"akia", b"sk_live_", b"ghp_", b"xoxa-", b"xoxb-", b"xoxp-", b"private key-----")
+_KEYS = (b"akia", b"sk_live_", b"ghp_", b"xoxa", b"xoxb", b"xoxp", b"private key-----")
 _ADDRESSES = re.compile(rb"://[^\s:/@]+:[^\s/@]{8,}@")
-_NAME_WORDS = (b"password", b"passwd", b"secret", b"key", b"token")
+_NAME_WORDS = (
+    b"password", b"passwd", b"secret", b"apikey", b"api_key", b"accesskey", b"access_key", b"privatekey",
+    b"private_key", b"authtoken", b"auth_token",
+)  # fmt: skip
 """What stands in each text that the expressions above match; it is found faster."""
 _EXAMPLE = re.compile(
     r"example|sample|changeme|change_me|placeholder|dummy|test|fake|demo|your|xxx|<|\$\{|\{\{|todo|secret$|^password$|none",

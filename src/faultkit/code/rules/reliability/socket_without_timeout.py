@@ -196,11 +196,10 @@ def _connecting(facts: Facts) -> Iterator[Call]:
     for call in connects:
         if not _has_timeout(call, 1) and facts.function_of(call) not in bounded_functions:
             yield call
-    for name, place in _CLIENTS.items():
-        for call in facts.calls_named(name):
-            # Without a host it does not connect yet.
-            if call.arguments and not _has_timeout(call, place):
-                yield call
+    for call in facts.calls_named(*_CLIENTS):
+        # Without a host it does not connect yet.
+        if call.arguments and not _has_timeout(call, _CLIENTS[call.name]):
+            yield call
     yield from facts.calls_named("socket.socket().connect", "socket.socket.connect", "net.Dial")
     yield from facts.calls_named("net/smtp.SendMail", "net/smtp.Dial")
     yield from _directories(facts)
@@ -328,8 +327,9 @@ _OF_HANDLER = re.compile(r"^self\.(?:rfile|request|connection)\.")
 
 def _directories(facts: Facts) -> Iterator[Call]:
     """Yield clients of LDAP and SSH in Python that wait for as long as the other side does not answer."""
-    if "OPT_NETWORK_TIMEOUT" not in facts.whole_text and "network_timeout" not in facts.whole_text:
-        yield from facts.calls_named("ldap.initialize")
+    made = facts.calls_named("ldap.initialize")
+    if made and not any(word in facts.whole_text for word in ("OPT_NETWORK_TIMEOUT", "network_timeout")):
+        yield from made
     for call in facts.calls_named("ldap3.Connection"):
         if not call.has("receive_timeout") and not call.spreads:
             yield call

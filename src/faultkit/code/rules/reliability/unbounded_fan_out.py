@@ -384,9 +384,9 @@ def _drops_task(call: Call, facts: Facts) -> bool:
     """Return whether a call of an async function goes on without being awaited: `_ = HandleAsync(x)` (C#)."""
     return (
         facts.language == "csharp"
-        and not call.is_awaited
         and call.method.endswith("Async")
         and len(call.method) > len("Async")
+        and not call.is_awaited
         and (call.is_discarded or call.assigned == ("_",))
     )
 

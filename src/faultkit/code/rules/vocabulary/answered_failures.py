@@ -109,7 +109,7 @@ def _is_event_or_dictionary(call: Call, facts: Facts) -> bool:
     return facts.language == "python" and call.method == "update" and bool(call.positional)
 
 
-_COMMITS = frozenset(
+COMMITS = frozenset(
     ("commit", "Commit", "CommitAsync", "commitTransaction", "SaveChanges", "SaveChangesAsync")
 )
 _OF_TRANSACTION = NamePattern(
@@ -121,7 +121,7 @@ _OF_TRANSACTION = NamePattern(
 
 def is_commit(call: Call) -> bool:
     """Return whether a call ends a transaction so that its writes are kept."""
-    if call.method not in _COMMITS or (call.arguments and call.method in ("commit", "Commit")):
+    if call.method not in COMMITS or (call.arguments and call.method in ("commit", "Commit")):
         return False
     made = call.origin
     if made is not None and made.method.lower().startswith(
@@ -148,12 +148,13 @@ class AnsweredFailure:
 
 def answered_failures(facts: Facts) -> Iterator[AnsweredFailure]:
     """Yield the failures after which a request is answered with success."""
-    if not _may_answer(facts):
+    # Most handlers pass the error on. To look for the function that answers takes longer.
+    is_go = facts.language == "go"
+    tries = [each for each in facts.tries if is_go or not all(one.raises for one in each.handlers)]
+    # Only a result of Kotlin holds a failure without a try.
+    if not (tries or facts.language == "kotlin") or not _may_answer(facts):
         return
-    for each in facts.tries:
-        # Most handlers pass the error on. To look for the function that answers takes longer.
-        if facts.language != "go" and all(handler.raises for handler in each.handlers):
-            continue
+    for each in tries:
         scope = _answering(each, facts)
         if scope is None or facts.handlers_around(each):
             continue

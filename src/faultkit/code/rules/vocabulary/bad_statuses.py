@@ -40,10 +40,8 @@ _SHOWS = re.compile(
 
 def empty_by_status(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield the places that return an empty list because a request was refused or failed, with the list."""
-    if not facts.syntax.has_any(*STATUS_WORDS):
-        return
     asked = {each.call for each in remote_calls(facts) if each.kind == "http"}
-    for arm in facts.arms if asked else ():
+    for arm in facts.arms if asked and facts.syntax.has_any(*STATUS_WORDS) else ():
         if arm.leaves != "function" or arm.place != 0:
             continue
         head = facts.text(Span(arm.fork.start, arm.span.start)).strip("{: \n\t")

@@ -29,7 +29,7 @@ _BREAKS = re.compile(
     r"destroy|[aA]bort|\.close\(|panic\(|ErrAbortHandler|Hijack|[tT]railer|cancel\(|terminate|headersSent|HasStarted"
     r"|written|truncated|incomplete|status|Status|http\.Error|error\"|'error|yield"
 )
-_EVENTS = re.compile(rb"event-stream|text/x-ndjson|websocket", re.IGNORECASE)
+_EVENTS = (b"event-stream", b"text/x-ndjson", b"websocket")
 """Streams of events, which have no whole."""
 _GONE = re.compile(
     r"Cancel|GeneratorExit|Disconnect|ClientAbort|BrokenPipe|IOException|ConnectionReset|EofException|Interrupted|Closed"
@@ -40,7 +40,7 @@ _WRITERS = ("respondTextWriter", "respondOutputStream", "respondBytesWriter")
 def cut_answers(facts: Facts) -> Iterator[Span]:
     """Yield handlers that let an answer end as if it were whole."""
     family = facts.syntax.language.family
-    if not facts.syntax.has_any(*_WORDS.get(family, (b"\0",))) or _EVENTS.search(facts.syntax.source):
+    if not facts.syntax.has_any(*_WORDS.get(family, ())) or facts.syntax.has_any(*_EVENTS):
         return
     if family == "go":
         yield from _go(facts)

@@ -34,13 +34,16 @@ _RESULT = re.compile(r"->\s*[^{]*Result\b")
 
 def breaks_on_failure(facts: Facts) -> Iterator[tuple[Handler, Call]]:
     """Yield handlers that end a loop which gathers data, with what failed; the function goes on after it."""
-    for each in facts.tries:
+    # To look for what was asked takes longer than to see that nothing ends a loop.
+    is_any = bool(facts.loops) and any(facts.steps_of("break"))
+    for each in facts.tries if is_any else ():
         loops = facts.loops_around(each)
         if not loops or loops[-1].kind == "comprehension" or facts.handlers_around(each):
             continue
-        asked = _asked(each, facts)
-        for handler in each.handlers if asked is not None else ():
-            if asked is not None and _ends(handler, facts) and _is_gathered(loops[-1], handler, facts):
+        ends = [handler for handler in each.handlers if _ends(handler, facts)]
+        asked = _asked(each, facts) if ends else None
+        for handler in ends if asked is not None else ():
+            if asked is not None and _is_gathered(loops[-1], handler, facts):
                 yield handler, asked
                 break
 

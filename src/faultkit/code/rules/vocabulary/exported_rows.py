@@ -41,14 +41,13 @@ _NO_LIMIT = re.compile(
 
 def exported_rows(facts: Facts) -> Iterator[Call]:
     """Yield queries of exports that hold all rows, which a loop then writes one by one."""
-    if not _MAY_EXPORT.is_in(facts.whole_text):
-        return
     reads = {
         each.call
-        for each in remote_calls(facts)
+        for each in (remote_calls(facts) if facts.loops else ())
         if each.is_read and each.kind == "database" and each.through is None
     }
-    for loop in facts.loops if reads else ():
+    # To search the whole text takes longest.
+    for loop in facts.loops if reads and _MAY_EXPORT.is_in(facts.whole_text) else ():
         if loop.kind != "each" or loop.is_async or not loop.over.isidentifier() or facts.loops_around(loop):
             continue
         scope = facts.named_function_of(loop)

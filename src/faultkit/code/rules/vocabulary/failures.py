@@ -29,15 +29,16 @@ def is_handler(scope: Scope) -> bool:
         return not any(each.method in _SOCKETS for each in scope.decorators)
     if scope.name in _NEXT_ROUTES or is_error_handler(scope):
         return True
-    if any(each.type == "aiohttp.web.Request" for each in scope.parameters):
+    given = scope.parameters
+    if any(each.type == "aiohttp.web.Request" for each in given):
         return True
-    names = [each.name for each in scope.parameters]
-    return len(names) >= 2 and names[0] in _REQUESTS and names[1] in _RESPONSES
+    return len(given) >= 2 and given[0].name in _REQUESTS and given[1].name in _RESPONSES
 
 
 def is_error_handler(scope: Scope) -> bool:
     """Return whether a framework calls the function with errors that nothing has caught."""
-    names = [each.name for each in scope.parameters]
+    # Most functions have fewer parameters.
+    names = [each.name for each in scope.parameters] if len(scope.parameters) > 1 else []
     if len(names) in (3, 4) and names[0].startswith("err") and names[1] in _REQUESTS:
         return names[2] in _RESPONSES  # Express, Fastify
     if len(names) == 2 and (names[0] == "call" or names[1] in ("c", "host")):
@@ -46,9 +47,8 @@ def is_error_handler(scope: Scope) -> bool:
         return _ERROR_NAME.match(error) is not None
     if scope.short_name == "process_exception" and names[-2:] == ["request", "exception"]:
         return True  # Middleware of Django.
-    return any(each.method in _ERROR_DECORATORS for each in scope.decorators) and not any(
-        each.method == "ResponseStatus" for each in scope.decorators
-    )
+    methods = {each.method for each in scope.decorators}
+    return not methods.isdisjoint(_ERROR_DECORATORS) and "ResponseStatus" not in methods
 
 
 def handler_around(place: Placed, facts: Facts) -> Scope | None:

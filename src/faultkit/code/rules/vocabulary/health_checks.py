@@ -40,7 +40,7 @@ _DECIDES = re.compile(
 
 def blind_checks(facts: Facts) -> Iterator[Span]:
     """Yield handlers of errors in health checks after which the check says yes."""
-    for scope in facts.scopes:
+    for scope in facts.scopes if facts.tries else ():
         if not _is_check(scope):
             continue
         for each in facts.tries:

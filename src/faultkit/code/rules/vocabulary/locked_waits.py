@@ -184,9 +184,7 @@ def awaited_in_short_locks(facts: Facts) -> Iterator[tuple[Call, str]]:
 def is_held_for_short(region: Region, regions: list[Region], facts: Facts) -> bool:
     """Return whether another function takes the same lock, and awaits nothing while it has it."""
     scope, name = facts.named_function_of(region), region.lock.rpartition(".")[2]
-    made = re.search(rf"\b{re.escape(name)}\b[^\n]*=[^\n]*", facts.whole_text)
-    several = made is not None and "Semaphore" in made[0] and not re.search(r"\(\s*1\b", made[0])
-    return not several and any(
+    return not _lets_several_in(name, facts) and any(
         other.lock.rpartition(".")[2] == name
         and facts.named_function_of(other) is not scope
         and not any(
@@ -195,6 +193,14 @@ def is_held_for_short(region: Region, regions: list[Region], facts: Facts) -> bo
         and not any(loop.is_async for loop in facts.within(facts.loops, other.span))
         for other in regions
     )
+
+
+def _lets_several_in(name: str, facts: Facts) -> bool:
+    """Return whether a lock is a semaphore that more than one may hold."""
+    if "Semaphore" not in facts.whole_text:
+        return False
+    made = re.search(rf"\b{re.escape(name)}\b[^\n]*=[^\n]*", facts.whole_text)
+    return made is not None and "Semaphore" in made[0] and not re.search(r"\(\s*1\b", made[0])
 
 
 def is_short_elsewhere(taken: Call, facts: Facts) -> bool:

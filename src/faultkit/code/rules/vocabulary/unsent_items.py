@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.name_places import has_name, is_followed
 from faultkit.code.rules.vocabulary.stores import drops_when_large
 from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 
@@ -50,9 +51,10 @@ def _emptied(facts: Facts) -> Iterator[tuple[Assignment | Call, str, Scope]]:
     made_in = ("__init__", "constructor")
     for each in facts.assignments:
         scope = each.scope
-        if scope is None or each.value is None or len(each.targets) != 1 or scope.short_name in made_in:
+        # To read the value takes longest.
+        if len(each.targets) != 1 or not each.targets[0].startswith("self.") or scope is None:
             continue
-        if each.targets[0].startswith("self.") and _EMPTY.match(each.value.text):
+        if scope.short_name not in made_in and each.value is not None and _EMPTY.match(each.value.text):
             yield each, each.targets[0][5:], scope
     for call in facts.calls_of_method(*_CLEARS):
         scope = facts.named_function_of(call)
@@ -63,11 +65,13 @@ def _emptied(facts: Facts) -> Iterator[tuple[Assignment | Call, str, Scope]]:
             yield call, name, scope
 
 
+_IS_EMPTIED = re.compile(r"\s*(?:=|\.clear|\.length\s*=)")
+
+
 def _is_sent_before(name: str, place: Assignment | Call, scope: Scope, facts: Facts) -> bool:
     """Return whether a call before it sends the items, and its failure leaves them in the list."""
     if facts.is_in_finally(place) or facts.handlers_around(place):
         return False
-    word = re.compile(rf"(?<!\w){re.escape(name)}\b")
     before = Span(scope.body.start, place.span.start)
     sent = [
         call
@@ -75,14 +79,14 @@ def _is_sent_before(name: str, place: Assignment | Call, scope: Scope, facts: Fa
         if _SENDS.search(call.method)
         and not _MAKES.match(call.method)
         and not is_logging(call)
-        and any(word.search(each.value.text) for each in call.arguments)
+        and any(has_name(name, each.value.text) for each in call.arguments)
         and not _is_on(call, name)
     ]
     if not sent or not all(_may_leave(each, facts) for each in sent):
         return False
     # A handler that empties the list drops the items.
     later = facts.text(Span(place.span.end, scope.body.end))
-    return not re.search(rf"{word.pattern}\s*(=|\.clear|\.length\s*=)", later)
+    return not is_followed(name, _IS_EMPTIED, later)
 
 
 def _may_leave(call: Call, facts: Facts) -> bool:
