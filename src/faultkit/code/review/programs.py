@@ -96,21 +96,20 @@ _BUILD_MODULES = re.compile(
     re.MULTILINE,
 )
 _MAY_SERVE = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
-_SERVES = re.compile(
-    rb"""\.listen\((?!\s*0\b)|\bcreateServer\((?!\s*\))|\bserve\(|\bserve_forever\b|\brun_forever\b|\bstart_server\(
-    |\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\(
-    |\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\(
-    |\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener)\b
-    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b
-    |\bServerSocket\b|\.jetty\.|\bServerBootstrap\b
-    |\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\(
-    |\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server"|\bsignal\.Notify""",
-    re.VERBOSE,
+_SERVES = TextPattern(
+    rb"\.listen\((?!\s*0\b)|\bcreateServer\((?!\s*\))|\bserve\(|\bserve_forever\b|\brun_forever\b|\bstart_server\("
+    rb"|\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\("
+    rb"|\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\("
+    rb"|\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener)\b"
+    rb"|\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b"
+    rb"|\bServerSocket\b|\.jetty\.|\bServerBootstrap\b"
+    rb"|\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\("
+    rb"|\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server\"|\bsignal\.Notify"
 )
-_LASTS = re.compile(
-    rb"""\bwhile\s*\(?\s*(?:True|1|true)\b|\bwhile\b[^\n]{0,40}(?:[cC]ancel|[sS]top|[sS]hut|[rR]unning)|\bloop\s*\{
-    |^\s*for\s*\{|\bsetInterval\(|\bloop_forever\b|\b(?:start_)?consum(?:e|ing|er)\b|\bsubscribe\(|\bWorker\(""",
-    re.VERBOSE | re.MULTILINE,
+_LASTS = TextPattern(
+    rb"\bwhile\s*\(?\s*(?:True|1|true)\b|\bwhile\b[^\n]{0,40}(?:[cC]ancel|[sS]top|[sS]hut|[rR]unning)|\bloop\s*\{"
+    rb"|^\s*for\s*\{|\bsetInterval\(|\bloop_forever\b|\b(?:start_)?consum(?:e|ing|er)\b|\bsubscribe\(|\bWorker\(",
+    re.MULTILINE,
 )
 """Loops that do not end by themselves, and consumers, as services have."""
 _JS_COMMANDS = (
