@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import NamedTuple, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from faultkit.code.facts.call_flags import ARGUMENTS, awaited_callee, first_flags, flags_of_path, flags_with
 from faultkit.code.facts.collected import (
@@ -66,6 +66,8 @@ class _Walk:
         self.grammar = grammar
         self.found = CollectedNodes(syntax, grammar)
         self.text_of = syntax.text_of
+        self.kinds = _kinds_of(syntax.language, grammar)
+        self.has_step_words = any(word.encode() in syntax.source for word in grammar.step_words)
         self.has_decorators = grammar.decorator_sign in syntax.source
         self.function_names = FunctionNames(DIALECTS[syntax.language.name])
         self.names: dict[int, str] = {}
@@ -85,9 +87,8 @@ class _Walk:
 
     def run(self) -> CollectedNodes:
         syntax = self.found.syntax
-        words = any(word.encode() in syntax.source for word in self.grammar.step_words)
-        kinds, has_holes = _kinds_of(syntax.language, self.grammar), bool(self.grammar.interpolations)
-        path, opened, source, accesses = self.path, self.opened, syntax.source, self.found.accesses
+        kinds, words = self.kinds, self.has_step_words
+        path, opened, accesses = self.path, self.opened, self.found.accesses
         # A cursor is faster than the lists of the nodes below each node.
         cursor = syntax.root.walk()
         go_in, go_on, go_out = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
@@ -101,18 +102,16 @@ class _Walk:
             node: Node = cursor.node  # type: ignore[assignment]
             kind = kinds[node.kind_id]
             if kind is not None:
-                type_, role, visits, reads_below, _, _ = kind
-                if role == _NAME:
+                if kind.role == _NAME:
                     if words and self._step_word(node):
                         pass
                     elif are_read or (are_read is None and self._is_read(node, True, parent, around.type)):
                         accesses.append((node, self.scope, self.owner))
                 else:
-                    for visit in visits:
-                        visit(self, node, type_)
-                    # In most texts there are no holes, and nothing to look at.
-                    if (role != _TEXT or (has_holes and _may_have_holes(node, source))) and go_in():
-                        parent, around, are_read = node, kind, reads_below
+                    for visit in kind.visits:
+                        visit(self, node, kind.type)
+                    if (not kind.role or self._may_hold_more(node, kind.role)) and go_in():
+                        parent, around, are_read = node, kind, kind.reads_names
                         path.append((node, kind))
                         continue
                     if opened and opened[-1][0] == len(path):
@@ -126,6 +125,23 @@ class _Walk:
                     self._close(len(path))
                 parent, around = path[-1]
                 are_read = around.reads_names
+
+    def _may_hold_more(self, node: Node, role: int) -> bool:
+        """Return whether there may be something to collect below a node that has a role."""
+        if role == _TEXT:
+            # In most texts there are no holes, and nothing to look at.
+            return bool(self.grammar.interpolations) and _may_have_holes(node, self.found.syntax.source)
+        if role == _CLOSED:
+            return node.has_error
+        # Most paths are two names, neither of which is read, and a dot.
+        if self.has_step_words or node.descendant_count != _NODES_OF_PLAIN_PATH:
+            return True
+        first = node.child(0)
+        return first is None or self._visits(first)
+
+    def _visits(self, node: Node) -> bool:
+        kind = self.kinds[node.kind_id]
+        return kind is not None and bool(kind.visits)
 
     def _finished(self) -> CollectedNodes:
         """Return what was found, with the names of functions, which are known at the end of the walk."""
@@ -418,15 +434,19 @@ _Visit: TypeAlias = Callable[[_Walk, Node, str], object]
 """What is done at a node, with its type."""
 
 
-_NAME, _TEXT = 1, 2
+_NAME, _TEXT, _PATH, _CLOSED = 1, 2, 3, 4
+_NODES_OF_PLAIN_PATH = 4
+"""Of `a.b`: the path, two names, and the dot."""
 
 
-class _Kind(NamedTuple):
+@dataclass(slots=True)
+class _Kind:
     """What is done at nodes of one type. At most there is nothing to do."""
 
     type: str
     role: int = 0
-    """`_NAME`: an identifier, which has nothing below it. `_TEXT`: a literal. Else 0."""
+    """`_NAME`: an identifier, which has nothing below it. `_TEXT`: a literal. `_PATH`: `a.b` that is no call.
+    `_CLOSED`: one of `Grammar.closed`. Else 0."""
     visits: tuple[_Visit, ...] = ()
     reads_names: bool | None = True
     """Whether names right below a node are read; None: `is_read` decides."""
@@ -470,7 +490,7 @@ def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind | None]:
     kinds = {
         number: _Kind(
             kind,
-            _NAME if kind in grammar.names else _TEXT if kind in grammar.texts else 0,
+            _role(kind, grammar),
             tuple(by_type.get(kind, ())),
             False if kind in never else None if kind in mixed else True,
             False
@@ -481,6 +501,16 @@ def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind | None]:
         for number, kind in names.items()
     }
     return {number: kinds.get(number) for number in (*range(kind_count(language)), ERROR_KIND)}
+
+
+def _role(kind: str, grammar: Grammar) -> int:
+    if kind in grammar.names:
+        return _NAME
+    if kind in grammar.texts:
+        return _TEXT
+    if kind in grammar.closed:
+        return _CLOSED
+    return _PATH if kind in grammar.members and kind not in grammar.calls else 0
 
 
 def _may_have_holes(text: Node, source: bytes) -> bool:

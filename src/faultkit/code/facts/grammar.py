@@ -264,6 +264,8 @@ class Grammar:
     """Statements that do nothing."""
     managed: frozenset[str]
     """Items in the head of a `with` or `using`."""
+    closed: frozenset[str] = frozenset()
+    """Types below which nothing is collected, if they could be parsed: no name there is read."""
     manages: Callable[[Node], bool] = lambda node: True
     """Returns whether a node of a type in `managed` is such an item."""
     sees_through: re.Pattern[str] = re.compile("^[&*]")
