@@ -5,7 +5,6 @@ Everything is collected in one pass, because a walk over a large file is what a 
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -18,12 +17,22 @@ from faultkit.code.facts.collected import (
     RawBinding,
     RawCall,
     RawScope,
-    place_of,
+    bind,
     span,
 )
 from faultkit.code.facts.expressions import step_details
 from faultkit.code.facts.fact_values import NO_FLAGS, CallFlags, Loop, Step, StepDetails, StepKind
-from faultkit.code.facts.grammar import Binding, Grammar, member_name, names_in, part_of
+from faultkit.code.facts.grammar import (
+    NAME,
+    TEXT,
+    Binding,
+    Grammar,
+    may_have_holes,
+    member_name,
+    names_in,
+    part_of,
+    role_of,
+)  # fmt: skip
 from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE, is_read
 from faultkit.code.functions import DIALECTS, FunctionNames
 from faultkit.code.languages import Language
@@ -102,7 +111,7 @@ class _Walk:
             node: Node = cursor.node  # type: ignore[assignment]
             kind = kinds[node.kind_id]
             if kind is not None:
-                if kind.role == _NAME:
+                if kind.role == NAME:
                     if words and self._step_word(node):
                         pass
                     elif are_read or (are_read is None and self._is_read(node, True, parent, around.type)):
@@ -128,20 +137,10 @@ class _Walk:
 
     def _may_hold_more(self, node: Node, role: int) -> bool:
         """Return whether there may be something to collect below a node that has a role."""
-        if role == _TEXT:
+        if role == TEXT:
             # In most texts there are no holes, and nothing to look at.
-            return bool(self.grammar.interpolations) and _may_have_holes(node, self.found.syntax.source)
-        if role == _CLOSED:
-            return node.has_error
-        # Most paths are two names, neither of which is read, and a dot.
-        if self.has_step_words or node.descendant_count != _NODES_OF_PLAIN_PATH:
-            return True
-        first = node.child(0)
-        return first is None or self._visits(first)
-
-    def _visits(self, node: Node) -> bool:
-        kind = self.kinds[node.kind_id]
-        return kind is not None and bool(kind.visits)
+            return bool(self.grammar.interpolations) and may_have_holes(node, self.found.syntax.source)
+        return node.has_error
 
     def _finished(self) -> CollectedNodes:
         """Return what was found, with the names of functions, which are known at the end of the walk."""
@@ -269,7 +268,7 @@ class _Walk:
             for name in names:
                 value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
-                _bind(scope.bound.setdefault(self.text_of(name), []), bound)
+                bind(scope.bound.setdefault(self.text_of(name), []), bound)
         if kind in _DECLARES and not self._is_method(node):
             own = text_of(node.child_by_field_name("name"))
             self.found.defined.setdefault(own, []).append(self.scope)
@@ -371,17 +370,17 @@ class _Walk:
                 continue
             if kind in grammar.names:
                 if binding.is_field:
-                    _bind(self.found.fields.setdefault((self.owner, name), []), bound)
+                    bind(self.found.fields.setdefault((self.owner, name), []), bound)
                 else:
-                    _bind(self._names().setdefault(name, []), bound)
+                    bind(self._names().setdefault(name, []), bound)
             elif (member := self._self_member(target)) is not None:
-                _bind(self.found.fields.setdefault((self.owner, member), []), bound)
+                bind(self.found.fields.setdefault((self.owner, member), []), bound)
             elif kind not in grammar.members and kind not in grammar.subscripts:
                 for leaf in names_in(target, grammar):
                     if self.text_of(leaf) in imported:
                         continue
                     unknown = RawBinding(node.end_byte, None, None, self.scope)
-                    _bind(self._names().setdefault(self.text_of(leaf), []), unknown)
+                    bind(self._names().setdefault(self.text_of(leaf), []), unknown)
 
     def _names(self) -> dict[str, list[RawBinding]]:
         return self.found.top if self.scope is None else self.scope.bound
@@ -420,7 +419,7 @@ class _Walk:
         for target in parts.targets:
             for leaf in names_in(target, self.grammar):
                 unknown = RawBinding(target.end_byte, None, None, self.scope)
-                _bind(self._names().setdefault(self.text_of(leaf), []), unknown)
+                bind(self._names().setdefault(self.text_of(leaf), []), unknown)
 
     def _step(self, node: Node, kind: str) -> None:
         step = cast(StepKind, self.grammar.steps[kind])
@@ -434,19 +433,13 @@ _Visit: TypeAlias = Callable[[_Walk, Node, str], object]
 """What is done at a node, with its type."""
 
 
-_NAME, _TEXT, _PATH, _CLOSED = 1, 2, 3, 4
-_NODES_OF_PLAIN_PATH = 4
-"""Of `a.b`: the path, two names, and the dot."""
-
-
 @dataclass(slots=True)
 class _Kind:
     """What is done at nodes of one type. At most there is nothing to do."""
 
     type: str
     role: int = 0
-    """`_NAME`: an identifier, which has nothing below it. `_TEXT`: a literal. `_PATH`: `a.b` that is no call.
-    `_CLOSED`: one of `Grammar.closed`. Else 0."""
+    """`NAME`: an identifier, with nothing below it. `TEXT`: a literal. `CLOSED`: of `Grammar.closed`. Else 0."""
     visits: tuple[_Visit, ...] = ()
     reads_names: bool | None = True
     """Whether names right below a node are read; None: `is_read` decides."""
@@ -490,7 +483,7 @@ def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind | None]:
     kinds = {
         number: _Kind(
             kind,
-            _role(kind, grammar),
+            role_of(kind, grammar),
             tuple(by_type.get(kind, ())),
             False if kind in never else None if kind in mixed else True,
             False
@@ -501,26 +494,3 @@ def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind | None]:
         for number, kind in names.items()
     }
     return {number: kinds.get(number) for number in (*range(kind_count(language)), ERROR_KIND)}
-
-
-def _role(kind: str, grammar: Grammar) -> int:
-    if kind in grammar.names:
-        return _NAME
-    if kind in grammar.texts:
-        return _TEXT
-    if kind in grammar.closed:
-        return _CLOSED
-    return _PATH if kind in grammar.members and kind not in grammar.calls else 0
-
-
-def _may_have_holes(text: Node, source: bytes) -> bool:
-    start, end = text.byte_range
-    return source.find(b"{", start, end) >= 0 or source.find(b"$", start, end) >= 0
-
-
-def _bind(bound: list[RawBinding], new: RawBinding) -> None:
-    """Add a binding in the order of `at`, so that those before a place are found by bisection."""
-    if bound and bound[-1].at > new.at:
-        insort(bound, new, key=place_of)
-    else:
-        bound.append(new)
