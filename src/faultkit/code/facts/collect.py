@@ -439,7 +439,8 @@ class _Kind:
 
     type: str
     role: int = 0
-    """`NAME`: an identifier, with nothing below it. `TEXT`: a literal. `CLOSED`: of `Grammar.closed`. Else 0."""
+    """`NAME`: an identifier, with nothing below it. `TEXT`: a literal. `CLOSED`: of `Grammar.closed`.
+    Else 0."""
     visits: tuple[_Visit, ...] = ()
     reads_names: bool | None = True
     """Whether names right below a node are read; None: `is_read` decides."""
