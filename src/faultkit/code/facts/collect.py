@@ -5,11 +5,10 @@ Everything is collected in one pass, because a walk over a large file is what a 
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import NamedTuple, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from faultkit.code.facts.call_flags import ARGUMENTS, awaited_callee, first_flags, flags_of_path, flags_with
 from faultkit.code.facts.collected import (
@@ -18,12 +17,22 @@ from faultkit.code.facts.collected import (
     RawBinding,
     RawCall,
     RawScope,
-    place_of,
+    bind,
     span,
 )
 from faultkit.code.facts.expressions import step_details
 from faultkit.code.facts.fact_values import NO_FLAGS, CallFlags, Loop, Step, StepDetails, StepKind
-from faultkit.code.facts.grammar import Binding, Grammar, member_name, names_in, part_of
+from faultkit.code.facts.grammar import (
+    NAME,
+    TEXT,
+    Binding,
+    Grammar,
+    may_have_holes,
+    member_name,
+    names_in,
+    part_of,
+    role_of,
+)  # fmt: skip
 from faultkit.code.facts.reads import NOT_READ, READ_BY_VALUE, is_read
 from faultkit.code.functions import DIALECTS, FunctionNames
 from faultkit.code.languages import Language
@@ -66,6 +75,8 @@ class _Walk:
         self.grammar = grammar
         self.found = CollectedNodes(syntax, grammar)
         self.text_of = syntax.text_of
+        self.kinds = _kinds_of(syntax.language, grammar)
+        self.has_step_words = any(word.encode() in syntax.source for word in grammar.step_words)
         self.has_decorators = grammar.decorator_sign in syntax.source
         self.function_names = FunctionNames(DIALECTS[syntax.language.name])
         self.names: dict[int, str] = {}
@@ -85,9 +96,8 @@ class _Walk:
 
     def run(self) -> CollectedNodes:
         syntax = self.found.syntax
-        words = any(word.encode() in syntax.source for word in self.grammar.step_words)
-        kinds, has_holes = _kinds_of(syntax.language, self.grammar), bool(self.grammar.interpolations)
-        path, opened, source, accesses = self.path, self.opened, syntax.source, self.found.accesses
+        kinds, words = self.kinds, self.has_step_words
+        path, opened, accesses = self.path, self.opened, self.found.accesses
         # A cursor is faster than the lists of the nodes below each node.
         cursor = syntax.root.walk()
         go_in, go_on, go_out = cursor.goto_first_child, cursor.goto_next_sibling, cursor.goto_parent
@@ -101,18 +111,16 @@ class _Walk:
             node: Node = cursor.node  # type: ignore[assignment]
             kind = kinds[node.kind_id]
             if kind is not None:
-                type_, role, visits, reads_below, _, _ = kind
-                if role == _NAME:
+                if kind.role == NAME:
                     if words and self._step_word(node):
                         pass
                     elif are_read or (are_read is None and self._is_read(node, True, parent, around.type)):
                         accesses.append((node, self.scope, self.owner))
                 else:
-                    for visit in visits:
-                        visit(self, node, type_)
-                    # In most texts there are no holes, and nothing to look at.
-                    if (role != _TEXT or (has_holes and _may_have_holes(node, source))) and go_in():
-                        parent, around, are_read = node, kind, reads_below
+                    for visit in kind.visits:
+                        visit(self, node, kind.type)
+                    if (not kind.role or self._may_hold_more(node, kind.role)) and go_in():
+                        parent, around, are_read = node, kind, kind.reads_names
                         path.append((node, kind))
                         continue
                     if opened and opened[-1][0] == len(path):
@@ -126,6 +134,13 @@ class _Walk:
                     self._close(len(path))
                 parent, around = path[-1]
                 are_read = around.reads_names
+
+    def _may_hold_more(self, node: Node, role: int) -> bool:
+        """Return whether there may be something to collect below a node that has a role."""
+        if role == TEXT:
+            # In most texts there are no holes, and nothing to look at.
+            return bool(self.grammar.interpolations) and may_have_holes(node, self.found.syntax.source)
+        return node.has_error
 
     def _finished(self) -> CollectedNodes:
         """Return what was found, with the names of functions, which are known at the end of the walk."""
@@ -253,7 +268,7 @@ class _Walk:
             for name in names:
                 value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
-                _bind(scope.bound.setdefault(self.text_of(name), []), bound)
+                bind(scope.bound.setdefault(self.text_of(name), []), bound)
         if kind in _DECLARES and not self._is_method(node):
             own = text_of(node.child_by_field_name("name"))
             self.found.defined.setdefault(own, []).append(self.scope)
@@ -355,17 +370,17 @@ class _Walk:
                 continue
             if kind in grammar.names:
                 if binding.is_field:
-                    _bind(self.found.fields.setdefault((self.owner, name), []), bound)
+                    bind(self.found.fields.setdefault((self.owner, name), []), bound)
                 else:
-                    _bind(self._names().setdefault(name, []), bound)
+                    bind(self._names().setdefault(name, []), bound)
             elif (member := self._self_member(target)) is not None:
-                _bind(self.found.fields.setdefault((self.owner, member), []), bound)
+                bind(self.found.fields.setdefault((self.owner, member), []), bound)
             elif kind not in grammar.members and kind not in grammar.subscripts:
                 for leaf in names_in(target, grammar):
                     if self.text_of(leaf) in imported:
                         continue
                     unknown = RawBinding(node.end_byte, None, None, self.scope)
-                    _bind(self._names().setdefault(self.text_of(leaf), []), unknown)
+                    bind(self._names().setdefault(self.text_of(leaf), []), unknown)
 
     def _names(self) -> dict[str, list[RawBinding]]:
         return self.found.top if self.scope is None else self.scope.bound
@@ -404,7 +419,7 @@ class _Walk:
         for target in parts.targets:
             for leaf in names_in(target, self.grammar):
                 unknown = RawBinding(target.end_byte, None, None, self.scope)
-                _bind(self._names().setdefault(self.text_of(leaf), []), unknown)
+                bind(self._names().setdefault(self.text_of(leaf), []), unknown)
 
     def _step(self, node: Node, kind: str) -> None:
         step = cast(StepKind, self.grammar.steps[kind])
@@ -418,15 +433,14 @@ _Visit: TypeAlias = Callable[[_Walk, Node, str], object]
 """What is done at a node, with its type."""
 
 
-_NAME, _TEXT = 1, 2
-
-
-class _Kind(NamedTuple):
+@dataclass(slots=True)
+class _Kind:
     """What is done at nodes of one type. At most there is nothing to do."""
 
     type: str
     role: int = 0
-    """`_NAME`: an identifier, which has nothing below it. `_TEXT`: a literal. Else 0."""
+    """`NAME`: an identifier, with nothing below it. `TEXT`: a literal. `CLOSED`: of `Grammar.closed`.
+    Else 0."""
     visits: tuple[_Visit, ...] = ()
     reads_names: bool | None = True
     """Whether names right below a node are read; None: `is_read` decides."""
@@ -470,7 +484,7 @@ def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind | None]:
     kinds = {
         number: _Kind(
             kind,
-            _NAME if kind in grammar.names else _TEXT if kind in grammar.texts else 0,
+            role_of(kind, grammar),
             tuple(by_type.get(kind, ())),
             False if kind in never else None if kind in mixed else True,
             False
@@ -481,16 +495,3 @@ def _kinds_of(language: Language, grammar: Grammar) -> dict[int, _Kind | None]:
         for number, kind in names.items()
     }
     return {number: kinds.get(number) for number in (*range(kind_count(language)), ERROR_KIND)}
-
-
-def _may_have_holes(text: Node, source: bytes) -> bool:
-    start, end = text.byte_range
-    return source.find(b"{", start, end) >= 0 or source.find(b"$", start, end) >= 0
-
-
-def _bind(bound: list[RawBinding], new: RawBinding) -> None:
-    """Add a binding in the order of `at`, so that those before a place are found by bisection."""
-    if bound and bound[-1].at > new.at:
-        insort(bound, new, key=place_of)
-    else:
-        bound.append(new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -120,3 +121,11 @@ def span(node: Node) -> Span:
 def place_of(binding: RawBinding) -> int:
     """Return the offset from which a binding holds: the order of the bindings of a name."""
     return binding.at
+
+
+def bind(bound: list[RawBinding], new: RawBinding) -> None:
+    """Add a binding in the order of `at`, so that those before a place are found by bisection."""
+    if bound and bound[-1].at > new.at:
+        insort(bound, new, key=place_of)
+    else:
+        bound.append(new)

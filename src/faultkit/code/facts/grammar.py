@@ -264,6 +264,8 @@ class Grammar:
     """Statements that do nothing."""
     managed: frozenset[str]
     """Items in the head of a `with` or `using`."""
+    closed: frozenset[str] = frozenset()
+    """Types below which nothing is collected, if they could be parsed: no name there is read."""
     manages: Callable[[Node], bool] = lambda node: True
     """Returns whether a node of a type in `managed` is such an item."""
     sees_through: re.Pattern[str] = re.compile("^[&*]")
@@ -371,3 +373,24 @@ def names_in(node: Node, grammar: Grammar) -> list[Node]:
         elif each.type not in grammar.members and each.type not in grammar.subscripts:
             todo += each.named_children
     return found
+
+
+# Roles of nodes: those below which the walk of `collect` need not look, or seldom.
+
+
+NAME, TEXT, CLOSED = 1, 2, 3
+
+
+def role_of(kind: str, grammar: Grammar) -> int:
+    """Return the role of nodes of a type; 0 if they have none."""
+    if kind in grammar.names:
+        return NAME
+    if kind in grammar.texts:
+        return TEXT
+    return CLOSED if kind in grammar.closed else 0
+
+
+def may_have_holes(text: Node, source: bytes) -> bool:
+    """Return whether a literal has a sign of something that is put into it."""
+    start, end = text.byte_range
+    return source.find(b"{", start, end) >= 0 or source.find(b"$", start, end) >= 0

@@ -178,6 +178,7 @@ JAVA = Grammar(
     interpolations=frozenset(),
     empty=frozenset({"line_comment", "block_comment", "continue_statement"}),
     managed=frozenset({"resource"}),
+    closed=frozenset({"scoped_identifier"}),
     bindings={
         "local_variable_declaration": _declaration,
         "field_declaration": _declaration,

@@ -61,6 +61,14 @@ def _assignment(node: Node, around: Node) -> Iterator[Binding]:
         _targets(node.child_by_field_name("left")),
         node.child_by_field_name("right"),
         node.child_by_field_name("type"),
+    )
+
+
+def _augmented_assignment(node: Node, around: Node) -> Iterator[Binding]:
+    yield Binding(
+        _targets(node.child_by_field_name("left")),
+        node.child_by_field_name("right"),
+        None,
         text_of(node.child_by_field_name("operator")) or "=",
     )
 
@@ -247,9 +255,10 @@ PYTHON = Grammar(
     interpolations=frozenset({"interpolation"}),
     empty=frozenset({"pass_statement", "continue_statement", "comment", "ellipsis"}),
     managed=frozenset({"with_item"}),
+    closed=frozenset({"import_statement", "import_from_statement", "future_import_statement"}),
     bindings={
         "assignment": _assignment,
-        "augmented_assignment": _assignment,
+        "augmented_assignment": _augmented_assignment,
         "named_expression": _named_expression,
         "with_item": _with_item,
     },

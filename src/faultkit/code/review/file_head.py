@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from faultkit.code.facts import NO_PROJECT, Project
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 HEAD_BYTES = 8192
 """The first bytes of a file, by which most contexts are judged besides its path."""
@@ -27,7 +28,7 @@ class FileHead:
     """The whole file."""
     project: Project = NO_PROJECT
 
-    def says(self, pattern: re.Pattern[bytes]) -> bool:
+    def says(self, pattern: re.Pattern[bytes] | TextPattern[bytes]) -> bool:
         """Return whether an expression is found anywhere in the file."""
         return pattern.search(self.source or self.text.encode("utf-8", "replace")) is not None
 

@@ -96,56 +96,39 @@ _BUILD_MODULES = re.compile(
     re.MULTILINE,
 )
 _MAY_SERVE = ("listen(", "createServer(", "serve(", "start(", "run(", "fork(")
-_SERVES = re.compile(
-    rb"""\.listen\((?!\s*0\b)|\bcreateServer\((?!\s*\))|\bserve\(|\bserve_forever\b|\brun_forever\b|\bstart_server\(
-    |\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\(
-    |\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\(
-    |\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener)\b
-    |\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b
-    |\bServerSocket\b|\.jetty\.|\bServerBootstrap\b
-    |\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\(
-    |\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server"|\bsignal\.Notify""",
-    re.VERBOSE,
+_SERVES = TextPattern(
+    rb"\.listen\((?!\s*0\b)|\bcreateServer\((?!\s*\))|\bserve\(|\bserve_forever\b|\brun_forever\b|\bstart_server\("
+    rb"|\b(?:uvicorn|gunicorn|hypercorn|waitress)\b|\bHTTPServer\b|\b(?:Flask|FastAPI|Quart|Sanic|Starlette)\(|\bapp\.run\("
+    rb"|\bListenAndServe|\bnet\.Listen|\.Serve\(|\bhttp\.Server\{|\bgrpc\.NewServer\(|\bgrpc\.(?:aio\.)?server\("
+    rb"|\b(?:TcpListener|HttpListener|WebApplication|BackgroundService|WebHost|UnixListener)\b"
+    rb"|\bHost\.Create|\bHostApplicationBuilder\b|\bSpringApplication\b|@(?:Rest)?Controller\b"
+    rb"|\bServerSocket\b|\.jetty\.|\bServerBootstrap\b"
+    rb"|\b(?:axum|actix_web|warp|hyper::server|rocket)::|\btransport::Server\b|\bcluster\.fork\("
+    rb"|\b[sS]erver(?:::new|\.(?:[sS]tart|[rR]un)\()|\b(?:run|start)_?[sS]erver\b|/server\"|\bsignal\.Notify"
 )
-_LASTS = re.compile(
-    rb"""\bwhile\s*\(?\s*(?:True|1|true)\b|\bwhile\b[^\n]{0,40}(?:[cC]ancel|[sS]top|[sS]hut|[rR]unning)|\bloop\s*\{
-    |^\s*for\s*\{|\bsetInterval\(|\bloop_forever\b|\b(?:start_)?consum(?:e|ing|er)\b|\bsubscribe\(|\bWorker\(""",
-    re.VERBOSE | re.MULTILINE,
+_LASTS = TextPattern(
+    rb"\bwhile\s*\(?\s*(?:True|1|true)\b|\bwhile\b[^\n]{0,40}(?:[cC]ancel|[sS]top|[sS]hut|[rR]unning)|\bloop\s*\{"
+    rb"|^\s*for\s*\{|\bsetInterval\(|\bloop_forever\b|\b(?:start_)?consum(?:e|ing|er)\b|\bsubscribe\(|\bWorker\(",
+    re.MULTILINE,
 )
 """Loops that do not end by themselves, and consumers, as services have."""
 _JS_COMMANDS = (
-    ("commander", "yargs", "@oclif/", "clipanion", "citty"),
-    r"(?:from|require\()\s*['\"](?:commander|@commander-js/\S+|yargs(?:/\w+)?|@oclif/\w+|clipanion|citty)['\"]",
+    r"(?:from|require\()\s*"
+    r"['\"](?:commander|@commander-js/\S+|yargs(?:/\w+)?|@oclif/\w+|clipanion|citty)['\"]"
 )
-_COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
-    "python": (
-        ("ArgumentParser(", "@click.", "typer.Typer(", "AppGroup(", ".command", "sys.argv[1"),
-        r"\bArgumentParser\(|^@click\.|\btyper\.Typer\(|\bAppGroup\(|^@(?:cli|\w+_cli|manager)\.command\b"
-        r"|\bsys\.argv\[1",
-    ),
+_COMMANDS = {
+    "python": r"\bArgumentParser\(|^@click\.|\btyper\.Typer\(|\bAppGroup\("
+    r"|^@(?:cli|\w+_cli|manager)\.command\b|\bsys\.argv\[1",
     "javascript": _JS_COMMANDS,
     "typescript": _JS_COMMANDS,
-    "go": (
-        ("cobra.Command", " cli.", "*cli.", "&cli.", "kingpin.", "flag.Parse()"),
-        r"[ *&](?:cobra\.Command|cli\.(?:App|Command|Context)|kingpin\.\w+)\b|\bflag\.Parse\(\)",
-    ),
-    "java": (
-        ("picocli", "jcommander", "commons.cli"),
-        r"^import (?:static )?(?:picocli|com\.beust\.jcommander|org\.apache\.commons\.cli)\.",
-    ),
-    "kotlin": (
-        ("picocli", "clikt", "kotlinx.cli"),
-        r"^import (?:picocli|com\.github\.ajalt\.clikt|kotlinx\.cli)\.",
-    ),
-    "rust": (("clap::", "structopt::", "env::args("), r"\b(?:clap|structopt)::|\benv::args\("),
-    "csharp": (
-        ("System.CommandLine", "RootCommand", "[Verb(", "Spectre.Console.Cli"),
-        r"^using (?:System\.CommandLine|Spectre\.Console\.Cli)\b|\bnew RootCommand\(|^\s*\[Verb\(",
-    ),
+    "go": r"[ *&](?:cobra\.Command|cli\.(?:App|Command|Context)|kingpin\.\w+)\b|\bflag\.Parse\(\)",
+    "java": r"^import (?:static )?(?:picocli|com\.beust\.jcommander|org\.apache\.commons\.cli)\.",
+    "kotlin": r"^import (?:picocli|com\.github\.ajalt\.clikt|kotlinx\.cli)\.",
+    "rust": r"\b(?:clap|structopt)::|\benv::args\(",
+    "csharp": r"^using (?:System\.CommandLine|Spectre\.Console\.Cli)\b|\bnew RootCommand\(|^\s*\[Verb\(",
 }
-"""How commands and their arguments are declared, by language: words of which there is one in each such text,
-which are found faster, and an expression."""
-_DECLARES = {name: re.compile(text, re.MULTILINE) for name, (_, text) in _COMMANDS.items()}
+"""How commands and their arguments are declared, by language."""
+_DECLARES = {name: TextPattern(text, re.MULTILINE) for name, text in _COMMANDS.items()}
 _ARGUMENTS = ("flag.Parse()", "sys.argv[1", "env::args(")
 """Arguments that are read without a command that is declared."""
 _BUILD_WORDS = ("vite", "webpack", "rollup", "esbuild", "gulp", "aws-cdk-lib", "@pulumi/")
@@ -260,5 +243,5 @@ def is_app(head: FileHead) -> bool:
 
 
 def _declares_commands(head: FileHead) -> bool:
-    words, _ = _COMMANDS.get(head.language, ((), ""))
-    return any(word in head.text for word in words) and _DECLARES[head.language].search(head.text) is not None
+    declares = _DECLARES.get(head.language)
+    return declares is not None and declares.is_in(head.text)

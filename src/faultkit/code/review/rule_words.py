@@ -31,8 +31,8 @@ class RuleWords:
         self._rules = [rule for rule in rules if language in rule.languages]
         self._always = 0
         self._by_start: dict[bytes, list[tuple[bytes, int]]] = {}
-        self._phrases: list[tuple[bytes, int, int]] = []
-        """What is no single word, with its own bit and that of the rule."""
+        self._phrases: dict[bytes, tuple[int, int]] = {}
+        """What is no single word, with its own bit and those of its rules."""
         self._known = _Meanings(self._meaning)
         for place, rule in enumerate(self._rules):
             self._always |= 0 if rule.words else 1 << place
@@ -44,8 +44,11 @@ class RuleWords:
         if longest == word and len(word) >= _START:
             self._by_start.setdefault(word[:_START], []).append((word, rule))
             return
-        own = 1 << (len(self._rules) + len(self._phrases))
-        self._phrases.append((word, own, rule))
+        new = 1 << (len(self._rules) + len(self._phrases))
+        own, others = self._phrases.get(word, (new, 0))
+        self._phrases[word] = own, others | rule
+        if others:
+            return
         if len(longest) >= _START:
             self._by_start.setdefault(longest[:_START], []).append((longest, own))
         else:
@@ -59,9 +62,9 @@ class RuleWords:
         # Most words mean nothing to any rule.
         for meant in filter(None, map(self._known.__getitem__, words_of(source) if words is None else words)):
             found |= meant
-        for phrase, own, rule in self._phrases:
-            if found & own and not found & rule and phrase in source:
-                found |= rule
+        for phrase, (own, rules) in self._phrases.items():
+            if found & own and rules & ~found and phrase in source:
+                found |= rules
         return [rule for place, rule in enumerate(self._rules) if found >> place & 1]
 
     def _meaning(self, word: bytes) -> int:

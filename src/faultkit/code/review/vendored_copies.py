@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from faultkit.code.review.file_head import FileHead, leading_comment
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _ORIGIN = re.compile(
     r"(?:\b(?:source|copied|taken|vendored|forked|modified|imported|borrowed)\b[^\n]{0,60}?|\blicense:?\s*|\bsee:?\s*)"
@@ -20,11 +21,10 @@ _COPY = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What the first comment of a copy says, wherever the file is."""
-_COPY_WORDS = (
-    *("copied from", "forked from", "endored from", "emporary copy", "emporary fork"),
-    *(f"{each} is a" for each in ("file", "code", "class", "module")),
+_MAY_BE_COPY = TextPattern(
+    r"(?:copied|forked|endored) from|emporary (?:copy|fork)|(?:file|code|class|module) is a"
 )
-"""One of them is in nearly each text that `_COPY` matches; they are found faster."""
+"""It matches in nearly each text that `_COPY` matches, and is found faster."""
 _LIBRARY = re.compile(
     r"\b(?:distributed|licensed|released|available) under (?:an? |the )?(?:terms of the )?(?:MIT|BSD)\b"
     r"|\bMIT licen[sc]ed?\b|@licen[sc]e\b",
@@ -47,7 +47,7 @@ def is_copy(head: FileHead) -> bool:
     project that it comes from, or its licence."""
     is_among_copies = _COPIES.search(head.path) is not None
     is_on_page = _PAGES.search(head.path) is not None
-    may_say = is_among_copies or is_on_page or any(word in head.text for word in _COPY_WORDS)
+    may_say = is_among_copies or is_on_page or _MAY_BE_COPY.is_in(head.text)
     comment = "\n".join(text for _, text in leading_comment(head.text)) if may_say else ""
     if _COPY.search(comment) or (is_on_page and "http" in comment and _LIBRARY.search(comment)):
         return True
