@@ -1,4 +1,6 @@
-"""Regular expressions that match in linear time, for patterns or texts that come from outside.
+"""Regular expressions that match in linear time, and ones that are compiled when they are first used.
+
+Linear time is for patterns or texts that come from outside.
 
 Python's `re` backtracks: a pattern such as `^(a+)+$` can take hours on forty characters, and no signal ends
 it. RE2 does not. It has no lookaround and no backreferences; a pattern with one is refused.
@@ -7,8 +9,11 @@ it. RE2 does not. It has no lookaround and no backreferences; a pattern with one
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, AnyStr, cast
+
+if TYPE_CHECKING:
+    import re
 
 
 class LinearPattern:
@@ -53,6 +58,31 @@ class LinearPattern:
         while found is not None and found.end() == found.start():
             found = self._compiled.search(text, found.end() + 1) if found.end() < len(text) else None
         return None if found is None else (found.start(), found.end(), _expanded(template, found))
+
+
+def lazy_regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return what `re.compile` returns, without the time that it takes until the pattern is first used.
+
+    For the patterns of modules of which a run of the program needs few."""
+    return cast("re.Pattern[AnyStr]", _LazyRegex(pattern, flags))
+
+
+class _LazyRegex:
+    """Takes each attribute from the compiled pattern when it is first asked for."""
+
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
+        self._arguments: tuple[Any, int] = pattern, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[Any]:
+        import re
+
+        return re.compile(*self._arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        # Kept, so that later uses find it as an attribute of this object.
+        found = self.__dict__[name] = getattr(self._compiled, name)
+        return found
 
 
 def _expanded(template: str, found: Any) -> str:

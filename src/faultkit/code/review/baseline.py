@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +16,12 @@ from typing import TypeAlias
 from faultkit.base.documents.checks import mapping, sequence, shown, whole_number
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.review.outcome import JudgedFinding
 from faultkit.code.rules.rule import Finding
 
 FORMAT = 1
-_LINE_NUMBER = re.compile(r"\blines? \d+(?:(?:, | and )\d+)*")
+_LINE_NUMBER = lazy_regex(r"\blines? \d+(?:(?:, | and )\d+)*")
 
 Identity: TypeAlias = tuple[str, str, str, str]
 """Rule, file, function and message."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.review.file_head import FileHead
 
-_IMPORTED = re.compile(r"""\b(?:from|import|require)\s{0,9}\(?\s{0,9}['"]([^'"\n]{1,100})['"]""")
+_IMPORTED = lazy_regex(r"""\b(?:from|import|require)\s{0,9}\(?\s{0,9}['"]([^'"\n]{1,100})['"]""")
 _UI_MODULES = frozenset(
     {
         "backbone", "jquery", "lit", "mobx", "mobx-react", "mobx-react-lite", "next/image", "next/link",
@@ -50,7 +51,7 @@ _SERVER_PACKAGES = (
     "socket.io", "typeorm", "ws",
 )  # fmt: skip
 _SERVER_SCOPES = ("node:", "@aws-sdk/", "@hapi/", "@koa/", "@nestjs/")
-_DOM = re.compile(
+_DOM = lazy_regex(
     r"""(?<![\w.$'"])(?:
           document\.(?:querySelector|getElement|createElement|addEventListener|body|head|cookie|documentElement
             |location)
@@ -65,7 +66,7 @@ _DOM = re.compile(
         )""",
     re.VERBOSE,
 )
-_DRIVER = re.compile(r"\bpage\.evaluate\((?!\))|['\"]@?(?:puppeteer|playwright)\b")
+_DRIVER = lazy_regex(r"\bpage\.evaluate\((?!\))|['\"]@?(?:puppeteer|playwright)\b")
 _DOM_WORDS = (
     "document.",
     "window.",
@@ -81,18 +82,18 @@ _DOM_WORDS = (
     "jQuery(",
 )
 """One of them is in each text that `_DOM` matches; they are found faster."""
-_PROCESS = re.compile(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
-_BROWSER_FOLDER = re.compile(
+_PROCESS = lazy_regex(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
+_BROWSER_FOLDER = lazy_regex(
     r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|webroot|www|browser|webapp|webui|ui|web/src)/"
 )
-_FRONTEND = re.compile(
+_FRONTEND = lazy_regex(
     r"(?:^|/)(?:frontend|front-end|static/js|webapp|webui|webroot|wwwroot|(?:ui|web)/src)/"
 )
 """Folders in which `api` is what a page asks, and no server."""
 
-_UI_FOLDER = re.compile(r"^client/|(?:^|/)(?:components|composables|hooks)/(?:.+/)?[^/]+$")
+_UI_FOLDER = lazy_regex(r"^client/|(?:^|/)(?:components|composables|hooks)/(?:.+/)?[^/]+$")
 """Folders of pages in a project that has them beside a server."""
-_SERVER_FOLDER = re.compile(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
+_SERVER_FOLDER = lazy_regex(r"(?:^|/)(?:server|servers|backend|back-end|api|controllers|middlewares?)/")
 
 
 def is_browser(head: FileHead) -> bool:

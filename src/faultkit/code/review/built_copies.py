@@ -3,12 +3,13 @@ knows paths only."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-_OUTPUT = re.compile(r"((?:.*/)?)(lib|build|es|esm|cjs|out|output|commonjs|module)/(.+)\.[cm]?js$")
-_SOURCE = re.compile(r"((?:.*/)?)(?:src|source)/(.+)\.[cm]?[jt]sx?$")
+from faultkit.base.patterns import lazy_regex
+
+_OUTPUT = lazy_regex(r"((?:.*/)?)(lib|build|es|esm|cjs|out|output|commonjs|module)/(.+)\.[cm]?js$")
+_SOURCE = lazy_regex(r"((?:.*/)?)(?:src|source)/(.+)\.[cm]?[jt]sx?$")
 _LEAST_SHARE = 0.8
 """Of the files of a folder: two folders written by hand have a few names in common, such as index."""
 

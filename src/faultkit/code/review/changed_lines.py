@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from faultkit.base.errors import InputError, RunError, TargetError
+from faultkit.base.patterns import lazy_regex
 from faultkit.base.text import printable_line, shortened
 from faultkit.code.source_files import repository_of
 
-_HUNK = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-_FILE = re.compile(rb'\+\+\+ (?:b/([^\n]*?)\t?|"b/(.*)")\r?$')
-_ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
+_HUNK = lazy_regex(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
+_FILE = lazy_regex(rb'\+\+\+ (?:b/([^\n]*?)\t?|"b/(.*)")\r?$')
+_ESCAPE = lazy_regex(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _PATIENCE_S = 120
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, TypeAlias
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.browser_code import is_browser, is_rust_page, is_web_assembly
 from faultkit.code.review.file_head import FileHead
@@ -95,18 +96,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 # --- what the head of a file says ---------------------------------------------------------------
 
-_MIGRATION = re.compile(
+_MIGRATION = lazy_regex(
     r"^Revision ID:|^down_revision\b|\bmigrations\.Migration\b|\bimplements MigrationInterface\b"
     r"|\bextends BaseJavaMigration\b|^from alembic import (?:context|op)\b",
     re.MULTILINE,
 )
-_UPGRADE = re.compile(r"(?:^|/)(?:migrations/\d{4}_\w+\.py$|(?:deltas?/\d+|upgrades?/v?\d+(?:[._]\d+)+)/)")
-_MIGRATIONS = re.compile(r"(?:^|/)(?:\w+[-_])?migrations?/(?:[^/]+/)?[^/]+$")
-_NUMBERED = re.compile(r"\d[^/]*$")
-_IS_MIGRATION = re.compile(
+_UPGRADE = lazy_regex(r"(?:^|/)(?:migrations/\d{4}_\w+\.py$|(?:deltas?/\d+|upgrades?/v?\d+(?:[._]\d+)+)/)")
+_MIGRATIONS = lazy_regex(r"(?:^|/)(?:\w+[-_])?migrations?/(?:[^/]+/)?[^/]+$")
+_NUMBERED = lazy_regex(r"\d[^/]*$")
+_IS_MIGRATION = lazy_regex(
     r"\b(?:extends|implements) \w*Migration\b|\) ?: \w*Migration\w*\(|\bobject \w+ : \w*Migration\b"
 )
-_DOCS_FOLDER = re.compile(
+_DOCS_FOLDER = lazy_regex(
     r"(?:(?!(?:src|internal|pkg|lib|app)/)[^/]+/)*?(?:docs?|documentation|apidocs?|\.vitepress|\.?storybook)/"
 )
 """Not below folders of source code: `internal/docs` is code about docs."""

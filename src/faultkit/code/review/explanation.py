@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.rules.rule import Rule
 
 SECTIONS = ("Evidence", "Bad", "Good", "When to ignore")
-_HEADING = re.compile(r"^## (.+)\n", re.MULTILINE)
-_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+_HEADING = lazy_regex(r"^## (.+)\n", re.MULTILINE)
+_FENCE = lazy_regex(r"^```(\w+)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

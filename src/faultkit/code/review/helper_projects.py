@@ -7,10 +7,10 @@ or its name has to say what it is for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Project
 
 TESTS = "tests"
@@ -18,10 +18,10 @@ BUILDS = "builds"
 _RUN = frozenset({"cdylib", "exe"})
 """Kinds of projects that are programs, or are loaded by them."""
 _NAMES = {
-    TESTS: re.compile(
+    TESTS: lazy_regex(
         r"(?:^|[-_./])(?:tests?|testing|testkit|mocks?|fakes?|fixtures?|harness)(?:[-_./]|$)|Test"
     ),
-    BUILDS: re.compile(r"(?:^|[-_./])(?:build|codegen|gen|generator)(?:[-_./]|$)"),
+    BUILDS: lazy_regex(r"(?:^|[-_./])(?:build|codegen|gen|generator)(?:[-_./]|$)"),
 }
 
 

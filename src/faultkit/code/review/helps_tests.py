@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.review.file_head import FileHead
 from faultkit.code.review.helper_projects import TESTS
 from faultkit.code.rules.rule import JAVA, JAVASCRIPT, KOTLIN
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_DOUBLE = re.compile(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\.\w+$")
-_FOR_TESTS = re.compile(
+_DOUBLE = lazy_regex(r"(?:^|/|_|-)(?:stub|fake|mock|dummy)(?:s|ed)?(?:[-_]\w+)?\.\w+$")
+_FOR_TESTS = lazy_regex(
     r"\b(?:for|in|within|during|used (?:by|in)) (?:\w+ ){0,3}test(?:s|ing)?\b", re.IGNORECASE
 )
 

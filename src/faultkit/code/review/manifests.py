@@ -13,26 +13,27 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts.project import NO_PROJECT, Project, Version
 
 _MOST_BYTES = 1_000_000
-_NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?")
+_NUMBERS = lazy_regex(r"(\d+)(?:\.(\d+))?")
 _ELSEWHERE = ("catalog:", "file:", "git", "http", "link:", "npm:", "portal:", "workspace:")
 """How texts in package.json begin that say where something is, not its version."""
-_GO_VERSION = re.compile(r"^go\s+(\S+)", re.MULTILINE)
-_GO_MODULE = re.compile(r"^(?:require)?\s+([\w.-]+\.[\w.-]+/\S+)\s+v(\S+)", re.MULTILINE)
-_DOTNET_PACKAGE = re.compile(
+_GO_VERSION = lazy_regex(r"^go\s+(\S+)", re.MULTILINE)
+_GO_MODULE = lazy_regex(r"^(?:require)?\s+([\w.-]+\.[\w.-]+/\S+)\s+v(\S+)", re.MULTILINE)
+_DOTNET_PACKAGE = lazy_regex(
     r"<PackageReference\s[^>]*?\bInclude\s*=\s*\"([^\"]+)\"(?:[^>]*?\bVersion\s*=\s*\"([^\"]+)\")?"
 )
-_DOTNET_SDK = re.compile(r"<(?:Project|Sdk)\s[^>]*?\b(?:Sdk|Name)\s*=\s*\"([^\"/]+)")
-_DOTNET_PROJECT = re.compile(
+_DOTNET_SDK = lazy_regex(r"<(?:Project|Sdk)\s[^>]*?\b(?:Sdk|Name)\s*=\s*\"([^\"/]+)")
+_DOTNET_PROJECT = lazy_regex(
     r"<ProjectReference\s[^>]*?\bInclude\s*=\s*\"(?:[^\"]*[\\/])?([^\"\\/]+)\.csproj\""
 )
 _DOTNET_KINDS = {
-    "exe": re.compile(r"<OutputType>\s*Exe\s*<", re.IGNORECASE),
-    "roslyn": re.compile(r"<IsRoslynComponent>\s*true\s*<", re.IGNORECASE),
-    "tests": re.compile(r"<IsTestProject>\s*true\s*<", re.IGNORECASE),
-    "unpublished": re.compile(r"<IsPackable>\s*false\s*<", re.IGNORECASE),
+    "exe": lazy_regex(r"<OutputType>\s*Exe\s*<", re.IGNORECASE),
+    "roslyn": lazy_regex(r"<IsRoslynComponent>\s*true\s*<", re.IGNORECASE),
+    "tests": lazy_regex(r"<IsTestProject>\s*true\s*<", re.IGNORECASE),
+    "unpublished": lazy_regex(r"<IsPackable>\s*false\s*<", re.IGNORECASE),
 }
 _DOTNET_PACKAGES = {
     "roslyn": ("Microsoft.CodeAnalysis.Analyzers", "Microsoft.CodeAnalysis.CSharp.CodeFix"),
@@ -52,16 +53,16 @@ _TEST_CRATES = frozenset(
     {"assert_cmd", "libtest-mimic", "rstest", "snapbox", "test-log", "trybuild", "trycmd", "wiremock"}
 )
 """A library that needs one of them, not only for its own tests, is one for tests."""
-_GRADLE_ANDROID = re.compile(r"\bcom\.android\.\w+|\bandroid\s*\{|\bid\([^)\n]*\bandroid\b", re.IGNORECASE)
-_GRADLE_PLUGIN = re.compile(
+_GRADLE_ANDROID = lazy_regex(r"\bcom\.android\.\w+|\bandroid\s*\{|\bid\([^)\n]*\bandroid\b", re.IGNORECASE)
+_GRADLE_PLUGIN = lazy_regex(
     r"`kotlin-dsl`|`java-gradle-plugin`|['\"](?:java-gradle-plugin|groovy-gradle-plugin)['\"]"
 )
-_RUN_BY_NODE = re.compile(
+_RUN_BY_NODE = lazy_regex(
     r"(?:^|[&|;]\s?)\s*(?:npx |pnpm |cross-env |[A-Z_]+=\S+ )*(?:node|tsx|ts-node|bun(?: run)?)\s+"
     r"(?:-\S+\s+)*(?:\./)?([\w@./-]+\.[cm]?[jt]sx?)\b"
 )
 """A file that a script of package.json runs."""
-_TOOL_SCRIPT = re.compile(
+_TOOL_SCRIPT = lazy_regex(
     r"(?:pre|post|do-)?(?:bench|build|bump|check|ci|clean|codegen|definitions|docs?|download|gen|generate|i18n|install"
     r"|lint|migrate|pack|prepare|publish|publishonly|release|seed|snapshot|test|translations|type-?check|update|verify"
     r"|version)(?:[:_-].*)?"

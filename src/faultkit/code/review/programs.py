@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.review.file_head import FileHead
 from faultkit.code.review.helper_projects import BUILDS
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -19,46 +20,46 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 _JS = r"(?:[cm]?[jt]s|[jt]sx)"
 _NOT_BUILT = TextPattern(r"^//(?:go:build| ?\+build) (?:ignore|mage|tools|wireinject)$", re.MULTILINE)
 """A Go file that belongs to no package of the program: `go run` or a tool starts it."""
-_TOOLS = re.compile(rf"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|{_JS})$", re.IGNORECASE)
+_TOOLS = lazy_regex(rf"(?:tools|dev|docker)/(?:.+/)?[^/]+\.(?:py|{_JS})$", re.IGNORECASE)
 """A file below a folder of a project's tools, in its root."""
-_PROJECT_OF_TOOLS = re.compile(
+_PROJECT_OF_TOOLS = lazy_regex(
     r"tools/(?!src/)[^/]+/.+\.(?:cs|java|kt|rs)$|(?!src/|app/|lib/)[^/]+/tools/[^/]+/.+\.cs$", re.IGNORECASE
 )
 """Likewise, in languages in which each tool is a project of its own. `tools/src` is a single project, which
 others may need."""
-_FOR_DEVELOPERS = re.compile(r"(?:.+/)?cmd/dev/")
-_GO_TOOLS = re.compile(
+_FOR_DEVELOPERS = lazy_regex(r"(?:.+/)?cmd/dev/")
+_GO_TOOLS = lazy_regex(
     r"(?:tools|dev)/|(?:.+/)?cmd/dev/|(?:.+/)?(?:gen|generate|docgen|release)/|(?:.+/)?internal/[^/]+\.go$"
 )
-_MADE_ONCE = re.compile(
+_MADE_ONCE = lazy_regex(
     r"(?:.+/)?(?:bump|check|convert|debug|gen|generate|make|publish|release|repro|seed|update|verify)[-_]"
     rf"[^/]+\.(?:py|{_JS})$|(?:.+/)?release\.(?:py|{_JS})$"
 )
-_CONFIG = re.compile(
+_CONFIG = lazy_regex(
     rf"(?!(?:.+/)?src/)(?:.+/)?[^/]+\.config\.{_JS}$|(?:.+/)?(?:babel|eslint|jest|next|nuxt|playwright|postcss|rollup"
     rf"|svelte|tailwind|tsdown|tsup|vite|vitest|vue|webpack)(?:\.\w+)?\.config\.{_JS}$"
 )
 """What tools of JavaScript read; among sources, what the program itself is configured by."""
-_TOOL_PACKAGE = re.compile(
+_TOOL_PACKAGE = lazy_regex(
     r"(?:@[^/]+/)?(?:create-.+|.*eslint-(?:config|plugin).*|.*(?:prettier|tailwind|typescript)-config"
     r"|.*code-?gen(?:erator)?|.*(?:release-notes|changelog).*|.*docs-generator)"
 )
 """Names of packages for developers."""
-_NO_MODULE = re.compile(r"(?:.+/)?\w+(?:-\w+)+\.py$")
+_NO_MODULE = lazy_regex(r"(?:.+/)?\w+(?:-\w+)+\.py$")
 """A name that Python cannot import."""
-_SCRIPTS = re.compile(r"(?:.+/)?scripts?/", re.IGNORECASE)
-_SCRIPTS_AT_TOP = re.compile(r"scripts?/", re.IGNORECASE)
-_SOURCES = re.compile(
+_SCRIPTS = lazy_regex(r"(?:.+/)?scripts?/", re.IGNORECASE)
+_SCRIPTS_AT_TOP = lazy_regex(r"scripts?/", re.IGNORECASE)
+_SOURCES = lazy_regex(
     r"(?:.+/)?(?:src|lib|app|internal|pkg|wwwroot|webroot|static|public)/(?:.+/)?scripts?/",
     re.IGNORECASE,
 )
 """`scripts` among the sources of a program, or of a page: what it calls scripts, and no tools."""
 _MAIN = {
-    "csharp": re.compile(rb"\bstatic\s+(?:async\s+)?[\w<>]+\s+Main\s*\("),
-    "go": re.compile(rb"^package main$", re.MULTILINE),
-    "java": re.compile(rb"\bstatic\s+void\s+main\s*\("),
-    "kotlin": re.compile(rb"^fun main\(", re.MULTILINE),
-    "rust": re.compile(rb"^(?:async )?fn main\(", re.MULTILINE),
+    "csharp": lazy_regex(rb"\bstatic\s+(?:async\s+)?[\w<>]+\s+Main\s*\("),
+    "go": lazy_regex(rb"^package main$", re.MULTILINE),
+    "java": lazy_regex(rb"\bstatic\s+void\s+main\s*\("),
+    "kotlin": lazy_regex(rb"^fun main\(", re.MULTILINE),
+    "rust": lazy_regex(rb"^(?:async )?fn main\(", re.MULTILINE),
 }
 _COMPILER_IMPORTS = {
     **dict.fromkeys(
@@ -85,12 +86,12 @@ _COMPILER_IMPORTS = {
     ),
 }
 """Imports of compilers, linters and build tools, of which a file is a part or a task."""
-_RUN_ALONE = re.compile(
+_RUN_ALONE = lazy_regex(
     rb"\A#!|^if __name__ == |\bprocess\.(?:argv|exit\()|\brequire\.main === module"
     rb"|^(?:await |void )?main\(\)",
     re.MULTILINE,
 )
-_BUILD_MODULES = re.compile(
+_BUILD_MODULES = lazy_regex(
     r"""^import\b[^'"\n]*['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?|@rollup/\S+|@vitejs/\S+|aws-cdk-lib\S*|@pulumi/\S+)['"]"""
     r"""|\brequire\(['"](?:vite|webpack|rollup|esbuild|gulp(?:-\w+)?)['"]\)""",
     re.MULTILINE,
@@ -143,11 +144,11 @@ _SCREENS = {
     "python": TextPattern(r"^(?:from|import) (?:tkinter|PyQt\d|PySide\d?|kivy|wx)\b", re.MULTILINE),
 }
 """Imports of libraries for windows and screens."""
-_ANDROID_FOLDER = re.compile(
+_ANDROID_FOLDER = lazy_regex(
     r"(?:^|/)(?:[^/]+[-_])?android(?:main)?/(?:.+/)?[^/]+\.(?:java|kt)$", re.IGNORECASE
 )
-_CLI_FOLDER = re.compile(r"(?:^|/)(?:[^/]+[-_.])?(?:cli|command[-_]?line|cmdline)/", re.IGNORECASE)
-_COMMAND_FOLDER = re.compile(r"(?:^|/)(?:cmd|commands?|src/bin)/", re.IGNORECASE)
+_CLI_FOLDER = lazy_regex(r"(?:^|/)(?:[^/]+[-_.])?(?:cli|command[-_]?line|cmdline)/", re.IGNORECASE)
+_COMMAND_FOLDER = lazy_regex(r"(?:^|/)(?:cmd|commands?|src/bin)/", re.IGNORECASE)
 
 
 def is_script(head: FileHead) -> bool:

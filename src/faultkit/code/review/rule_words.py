@@ -7,10 +7,10 @@ time does not grow with the number of rules.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.languages.syntax import words_of
 from faultkit.code.rules.rule import Rule
 
@@ -18,7 +18,7 @@ _KEPT = 100_000
 """Words of texts whose meaning is kept."""
 _START = 3
 """Letters by which the words of rules are found."""
-_PLAIN = re.compile(rb"\w+")
+_PLAIN = lazy_regex(rb"\w+")
 
 
 class RuleWords:

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterable, Sequence
 
 from faultkit.base.errors import InputError
+from faultkit.base.patterns import lazy_regex
 from faultkit.base.text import did_you_mean
 from faultkit.code.rules.rule import Rule
 
 ALL = "all"
-_PREFIX = re.compile(r"FK-?[A-Z]?\d{0,2}", re.IGNORECASE)
-_ALMOST_ID = re.compile(r"(?:FK)?[-_ ]?([A-Z])[-_ ]?(\d{1,9})")
+_PREFIX = lazy_regex(r"FK-?[A-Z]?\d{0,2}", re.IGNORECASE)
+_ALMOST_ID = lazy_regex(r"(?:FK)?[-_ ]?([A-Z])[-_ ]?(\d{1,9})")
 _BY_ALL, _BY_KIND, _BY_NAME = 1, 2, 100
 
 

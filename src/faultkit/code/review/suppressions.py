@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts.facts import Facts
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.languages.syntax import Node, Span, Syntax, walk
@@ -26,11 +27,11 @@ Scope: TypeAlias = Literal["line", "next-line", "file"]
 FILE_LINES = 20
 """The first lines of a file, in which `fault: ignore-file` stands."""
 
-_COMMENT = re.compile(
+_COMMENT = lazy_regex(
     r"(?<![\w`\"'])fault:\s*ignore(?:-(next-line|file))?(?![\w-])(?:\[([^\]\n]*)\])?"
     r"[ \t]*[:—–-]*[ \t]*([^\n]*)"
 )
-_NEXT_COMMENT = re.compile(r"(?:^|\s)(?:#|//|/\*).*|\*/.*|-->.*")
+_NEXT_COMMENT = lazy_regex(r"(?:^|\s)(?:#|//|/\*).*|\*/.*|-->.*")
 _BODIES = frozenset(
     {
         "case_clause", "compilation_unit", "declaration_list", "default_case", "expression_case", "module",

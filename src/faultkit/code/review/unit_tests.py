@@ -13,15 +13,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
-_MARKS = re.compile(
+_MARKS = lazy_regex(
     rb"#\[\s*(?:cfg\s*\(\s*(?:test|(?:all|any)\s*\(\s*test\b|debug_assertions\b"
     rb'|feature\s*=\s*"[\w-]*(?:test|mock|dev)[\w-]*")|(?:\w+::)*(?:test|rstest|bench)\b)'
 )
 _DOUBLE_WORDS = (b"ForTest", b" Mock", b" Fake")
 """One of them is in each text that `_DOUBLES` matches; they are found faster."""
-_DOUBLES = re.compile(
+_DOUBLES = lazy_regex(
     rb"^[^\n/#*'\"]*?\b(?:class|struct|object|impl(?:<[^>\n]*>)?(?: [^\n{]+? for)?)"
     rb" (?:\w+ForTest(?:s|ing)?|(?:Mock|Mocked|Fake)[A-Z]\w*)\b",
     re.MULTILINE,
@@ -32,7 +33,7 @@ _TYPES = frozenset(
         "impl_item", "object_declaration", "record_declaration",
     }
 )  # fmt: skip
-_DEBUG = re.compile(rb"^[ \t]*#if[ \t]+DEBUG\b.*?^[ \t]*#(?:else|elif|endif)\b", re.MULTILINE | re.DOTALL)
+_DEBUG = lazy_regex(rb"^[ \t]*#if[ \t]+DEBUG\b.*?^[ \t]*#(?:else|elif|endif)\b", re.MULTILINE | re.DOTALL)
 
 
 class UnitTests:

@@ -6,16 +6,17 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.review.file_head import FileHead, leading_comment
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_ORIGIN = re.compile(
+_ORIGIN = lazy_regex(
     r"(?:\b(?:source|copied|taken|vendored|forked|modified|imported|borrowed)\b[^\n]{0,60}?|\blicense:?\s*|\bsee:?\s*)"
     r"https?://(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/([\w.-]+/[\w.-]+)"
     r"(?!/(?:issues|pull|discussions|wiki)\b)(?![\w.-])",
     re.IGNORECASE,
 )
-_COPY = re.compile(
+_COPY = lazy_regex(
     r"\bthis (?:file|code|class|module) (?:is|was) (?:a (?:\w+ ){0,2}(?:copy|fork) of"
     r"|(?:\w+ )?(?:copied|forked|vendored) from)\b|^\W*vendored from\b|\btemporary (?:copy|fork)\b",
     re.IGNORECASE | re.MULTILINE,
@@ -25,16 +26,16 @@ _MAY_BE_COPY = TextPattern(
     r"(?:copied|forked|endored) from|emporary (?:copy|fork)|(?:file|code|class|module) is a"
 )
 """It matches in nearly each text that `_COPY` matches, and is found faster."""
-_LIBRARY = re.compile(
+_LIBRARY = lazy_regex(
     r"\b(?:distributed|licensed|released|available) under (?:an? |the )?(?:terms of the )?(?:MIT|BSD)\b"
     r"|\bMIT licen[sc]ed?\b|@licen[sc]e\b",
     re.IGNORECASE,
 )
 """What the first comment of a library says that a page loads, beside the address of its project."""
-_PAGES = re.compile(r"(?:^|/)(?:static|public|assets|wwwroot|webroot|resources)/(?:.+/)?[^/]+\.js$")
-_LICENSE = re.compile(r"@license\b[^\n]*\(c\)", re.IGNORECASE)
-_COPIES = re.compile(r"(?:^|/)(?:libs?|externals?|ext|deps|contrib)/")
-_FOLDER = re.compile(r"((?:.*/)?(?:libs?|externals?|ext|deps))/([^/]+)/")
+_PAGES = lazy_regex(r"(?:^|/)(?:static|public|assets|wwwroot|webroot|resources)/(?:.+/)?[^/]+\.js$")
+_LICENSE = lazy_regex(r"@license\b[^\n]*\(c\)", re.IGNORECASE)
+_COPIES = lazy_regex(r"(?:^|/)(?:libs?|externals?|ext|deps|contrib)/")
+_FOLDER = lazy_regex(r"((?:.*/)?(?:libs?|externals?|ext|deps))/([^/]+)/")
 _FIRST_BYTES = 1000
 _LEAST_ORIGINS = 4
 _LEAST_SHARE = 0.2

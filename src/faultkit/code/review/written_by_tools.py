@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.review.file_head import FileHead, leading_comment
 
 _BUILT_BYTES = 400_000
@@ -11,19 +12,19 @@ _BUILT_LINE = 250
 """Characters of a line, on average, in what a builder wrote."""
 _LONG_LINE = 500
 """Characters of a line that people do not write; the first lines of a licence are shorter."""
-_DO_NOT_EDIT = re.compile(
+_DO_NOT_EDIT = lazy_regex(
     r"\bgenerated\b.{0,200}?\bdo\s+not\s+(?:edit|modify|change|touch)\b"
     r"|\bdo\s+not\s+(?:edit|modify|change)\b.{0,200}?\bgenerated\b"
     r"|(?<![\w.`])@generated\b|<auto-?generated",
     re.IGNORECASE | re.DOTALL,
 )
-_GENERATED = re.compile(
+_GENERATED = lazy_regex(
     r"^[^\w\n]*(?:note:? |warning:? )?(?:this (?:file|code|class|module|source)(?: is| was| has been)? )?"
     r"(?:auto-? ?|automatically |machine[- ])?generated (?:by|from|with|using|file|code)\b(?! django)",
     re.IGNORECASE | re.MULTILINE,
 )
 """A line of a comment that begins so. Not of a docstring: that may be about something generated."""
-_GOES_ON = re.compile(r"[\w,]\s*$")
+_GOES_ON = lazy_regex(r"[\w,]\s*$")
 _BUNDLE_MARKS = (
     "webpackBootstrap",
     "webpackUniversalModuleDefinition",

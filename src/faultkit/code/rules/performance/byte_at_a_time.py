@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import JAVA, LIKELY, Hit, Rule
 
-_FILES = re.compile(r"(^|\.)(FileInputStream|FileReader)\.read$")
+_FILES = lazy_regex(r"(^|\.)(FileInputStream|FileReader)\.read$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.applied_functions import Applied, given_functions
@@ -56,47 +57,47 @@ _TOGETHER = frozenset(
         "launch",
     )
 )
-_GROUPS = re.compile(
+_GROUPS = lazy_regex(
     r"batch|chunk|page|bulk|shard|partition|region|retr|attempt|backoff|delay|mirror|replica|fallback",
     re.IGNORECASE,
 )
-_LISTS_OF_GROUPS = re.compile(
+_LISTS_OF_GROUPS = lazy_regex(
     r"(batch|chunk|page|bulk|shard|partition|region|mirror|replica|fallback)\w*(s|ed|\()|retr|attempt|backoff|delay",
     re.IGNORECASE,
 )
 """Lists whose items are groups. The items of one page or batch are rows: `for order in batch`."""
-_ONE_PAGE = re.compile(r"\b(?:find|get|load|fetch|list|read|query)_?\w*[pP]age\(")
+_ONE_PAGE = lazy_regex(r"\b(?:find|get|load|fetch|list|read|query)_?\w*[pP]age\(")
 """A call whose answer is one page: its items are rows."""
-_PAGES = re.compile(r"offset|cursor|skip|\bstart|\bsince\b|\bpart(s|_?num\w*)?\b", re.IGNORECASE)
-_MESSAGES = re.compile(r"message|job|task|msgs|consumer|queue", re.IGNORECASE)
-_FETCHES = re.compile(r"^_?(fetch|load|query|lookup|request|download|enrich)(_|[A-Z]|$)")
-_LOOKS_UP = re.compile(r"^_?(get|find|resolve)(_|[A-Z]|$)")
+_PAGES = lazy_regex(r"offset|cursor|skip|\bstart|\bsince\b|\bpart(s|_?num\w*)?\b", re.IGNORECASE)
+_MESSAGES = lazy_regex(r"message|job|task|msgs|consumer|queue", re.IGNORECASE)
+_FETCHES = lazy_regex(r"^_?(fetch|load|query|lookup|request|download|enrich)(_|[A-Z]|$)")
+_LOOKS_UP = lazy_regex(r"^_?(get|find|resolve)(_|[A-Z]|$)")
 """Names that often mean a look-up in memory: they count only with a key among the arguments."""
-_KEY = re.compile(r"(^|[._a-z])(ids?|Ids?|ID|uuid|slug|email|url|href|key)\b|_(id|key|url)\b|://")
-_FEW = re.compile(
+_KEY = lazy_regex(r"(^|[._a-z])(ids?|Ids?|ID|uuid|slug|email|url|href|key)\b|_(id|key|url)\b|://")
+_FEW = lazy_regex(
     r"(server|broker|host|node|master|responder|resolver|provider|plugin|backend|table|column|database|schema"
     r"|locale|language|listener|subscriber|handler|adapter|driver|tracker|cluster|data_?cent(er|re)|config"
     r"|environment|lookup|candidate)(_?ids?|s|es)?$",
     re.IGNORECASE,
 )
 """Lists that grow with the installation and not with its data, and lists of which one is sought."""
-_ONE_ROW = re.compile(
+_ONE_ROW = lazy_regex(
     r"^(findOne\w*|findBy(Id|Pk)|find_one|find_by_id|findFirst\w*|fetchrow|fetchval|scalar_one\w*)$"
 )
-_BY_KEY = re.compile(r"\bwhere\s+\S+\s*=\s*(\?|\$\d|:\w|%s|@\w)", re.IGNORECASE)
-_REDIS = re.compile(r"redis|cache", re.IGNORECASE)
-_PROPERTIES = re.compile(
+_BY_KEY = lazy_regex(r"\bwhere\s+\S+\s*=\s*(\?|\$\d|:\w|%s|@\w)", re.IGNORECASE)
+_REDIS = lazy_regex(r"redis|cache", re.IGNORECASE)
+_PROPERTIES = lazy_regex(
     r"^[gG]et(Date|Time|Name|Type|Class|Table|Field|Column|Value|Path|Schema|Label|Title)s?$"
 )
 """Methods of stores that map a row or describe a table."""
-_CONSTANT = re.compile(
+_CONSTANT = lazy_regex(
     r"_*[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_(MAP|MAPPING|MAPPINGS|TYPES|NAMES|TABLE|BY_\w+|LOOKUP|DICT|CODES)"
 )
-_MAPS = re.compile(
+_MAPS = lazy_regex(
     r"(dict|defaultdict|OrderedDict|Counter|new (Hash|Tree|Linked\w*)?Map|new Dictionary|mutableMapOf"
     r"|make\(map)\b"
 )
-_CHANGES = re.compile(
+_CHANGES = lazy_regex(
     r"^_?(update|save|delete|remove|insert|create|write|store)(_|[A-Z]|$)|^(Update|Save|Delete)"
 )
 """Functions of this text that write, and may read to do so."""

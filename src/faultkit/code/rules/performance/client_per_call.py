@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -42,7 +43,7 @@ from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.request_scopes import request_scope_of
 from faultkit.code.rules.vocabulary.seldom_calls import runs_seldom_here
 
-_TEST = re.compile(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
+_TEST = lazy_regex(r"(^|\.)test$|^test_case|^(Fact|Theory|TestMethod|Test)$")
 _OPTIONS_ONLY = frozenset(("axios.create", "got.extend"))
 """They hold options; the connections are those of the agent, and without one those of the global agent."""
 _AGENTS = ("agent", "httpAgent", "httpsAgent", "dispatcher")
@@ -124,7 +125,7 @@ def _made(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE if _keeps_nothing(call) else LIKELY)
 
 
-_DERIVED = re.compile(r"OkHttpClient\b.*\.newBuilder\(\)")
+_DERIVED = lazy_regex(r"OkHttpClient\b.*\.newBuilder\(\)")
 
 
 def _is_derived(call: Call) -> bool:
@@ -179,7 +180,7 @@ def _is_new_channel(call: Call, facts: Facts) -> bool:
     return facts.language in ("csharp", "rust") and not is_kept_here and frequency_of(call, facts) is not None
 
 
-_MAKES = re.compile(r"\bnew\b|\w\{|\b(new|make|create|build|clone)\w*\(", re.IGNORECASE)
+_MAKES = lazy_regex(r"\bnew\b|\w\{|\b(new|make|create|build|clone)\w*\(", re.IGNORECASE)
 
 
 def _is_made_here(option: str, call: Call, facts: Facts) -> bool:
@@ -201,7 +202,7 @@ def _owns_transport(call: Call, facts: Facts) -> bool:
     return call.name.endswith("Transport") or _is_made_here("Transport", call, facts)
 
 
-_KEEPS = re.compile(
+_KEEPS = lazy_regex(
     r"(?<!disable)(?<!no-)(?<!disable_)cache|lazy|once|singleton|is None|== ?null|=== ?undefined|\?\?=|\|\|="
     r"|== ?nil|get_or_init",
     re.IGNORECASE,
@@ -249,11 +250,11 @@ def _use_of_factory(call: Call, facts: Facts, often: bool = False) -> Call | Non
     return None
 
 
-_WORDS_OF_KEEPING = re.compile(
+_WORDS_OF_KEEPING = lazy_regex(
     r"(?<!disable)(?<!no-)(?<!disable_)cache|lazy|\bonce\b|singleton|get_or_init|\?\?=|\|\|=", re.IGNORECASE
 )
-_NOT_CODE = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_MISSING = re.compile(r"([\w.]+)(?:\s+is\s+None|\s*===?\s*(?:null|undefined|nil))\b")
+_NOT_CODE = lazy_regex(r"\"(?:\\.|[^\"\\\n])*\"|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_MISSING = lazy_regex(r"([\w.]+)(?:\s+is\s+None|\s*===?\s*(?:null|undefined|nil))\b")
 
 
 def _keeps(user: Scope, made: Call, facts: Facts) -> bool:
@@ -334,7 +335,7 @@ def _python(call: Call, is_client: bool, facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() is made for one request and then thrown away", POSSIBLE)
 
 
-_FACTORY = re.compile(r"(?:[cC]reate|[nN]ew|[mM]ake|[bB]uild|[sS]etup|[iI]nit|[cC]onfigure)(?![a-z])")
+_FACTORY = lazy_regex(r"(?:[cC]reate|[nN]ew|[mM]ake|[bB]uild|[sS]etup|[iI]nit|[cC]onfigure)(?![a-z])")
 
 
 def _go(call: Call, facts: Facts) -> Iterator[Hit]:
@@ -386,7 +387,7 @@ def _is_closed_here(call: Call, facts: Facts) -> bool:
     ) and is_for_one_use(call, facts)
 
 
-_OF_COMMAND = re.compile(r"(?:Command|CommandDependencies|Configuration)$")
+_OF_COMMAND = lazy_regex(r"(?:Command|CommandDependencies|Configuration)$")
 
 
 def _is_short_lived(call: Call, facts: Facts) -> bool:

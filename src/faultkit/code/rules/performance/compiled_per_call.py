@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.data_sizes import is_few, is_over_data
@@ -43,26 +44,26 @@ _TEMPLATES = frozenset(
     )
 )  # fmt: skip
 
-_SLOW = re.compile(
+_SLOW = lazy_regex(
     r"^(joblib|torch|spacy|transformers|tensorflow|keras|onnxruntime|sentence_transformers|puppeteer|playwright)\."
     r"|\.Tera\.new$|\.Parse(Files|Glob)$|JWKClient$|^jwks-rsa|RemoteJWKSet$|JAXBContext|ValidatorFactory$|MapperConfiguration$"
 )
 """What takes many milliseconds to make."""
-_FORMATS = re.compile(r"^Intl\.|Format$|Formatter\.ofPattern$")
+_FORMATS = lazy_regex(r"^Intl\.|Format$|Formatter\.ofPattern$")
 _CODECS = frozenset(("ObjectMapper", "jacksonObjectMapper", "Gson", "JsonSerializerOptions"))
-_CODES = re.compile(r"(read|write|to|from|convert|Serialize|Deserialize)\w*$", re.IGNORECASE)
-_OF_A_VALUE = re.compile(
+_CODES = lazy_regex(r"(read|write|to|from|convert|Serialize|Deserialize)\w*$", re.IGNORECASE)
+_OF_A_VALUE = lazy_regex(
     r"_?(is|has|valid|check|match|extract|normali[sz]e|sanitize|clean|strip|replace|slug|escape|mask|redact|count"
     r"|tokenize|parse|find)(?=_|[A-Z]|$)|[iI]s[A-Z]|(Valid|Check|Match|Extract|Normali[sz]e|Sanitize|Clean|Strip|Slug"
     r"|Mask|Redact|Tokenize|Parse)",
 )
 """Functions that are called for one value, and so for many: `IsEmail(text)`."""
-_BY_HAND = re.compile(
+_BY_HAND = lazy_regex(
     r"(Command|Operation|DatabaseUtils?|Wizard|Dialog|Importer|Registry|Connection\w*|Installer|Login\w*)$"
 )
 """Names of classes whose methods run when a user does something, and not for each value."""
 _SHORT_LINES = 6
-_OF_SETTINGS = re.compile(r"config|option|opts|setting|flag|resolver", re.IGNORECASE)
+_OF_SETTINGS = lazy_regex(r"config|option|opts|setting|flag|resolver", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -94,7 +95,7 @@ def _is_costly(call: Call, facts: Facts) -> bool:
     return any(is_over_data(loop, facts) or _RECEIVES.search(facts.text(loop.head)) for loop in loops)
 
 
-_RECEIVES = re.compile(r"\.(recv|next|readLine|Scan|poll|take|receive)\(")
+_RECEIVES = lazy_regex(r"\.(recv|next|readLine|Scan|poll|take|receive)\(")
 
 
 def _is_repeated(call: Call, facts: Facts) -> bool:
@@ -171,7 +172,7 @@ def _is_in_iterator(call: Call, facts: Facts) -> bool:
     )
 
 
-_CONSTANT = re.compile(r"&?(?:\w+(?:\.|::))*[A-Z][A-Z0-9_]*[A-Z0-9](?:\.iter\(\)|\.\w+)?")
+_CONSTANT = lazy_regex(r"&?(?:\w+(?:\.|::))*[A-Z][A-Z0-9_]*[A-Z0-9](?:\.iter\(\)|\.\w+)?")
 
 
 def _is_constant(given: str, call: Call, facts: Facts) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache, partial
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -93,7 +94,7 @@ _POOLED = frozenset(
 _PRODUCERS = frozenset(("kafka.KafkaProducer", "confluent_kafka.Producer", "sqlalchemy.create_engine"))
 _POOLS = NamePattern(r"(\.|^)(Pool|createPool|PrismaClient|Sequelize|Redis|ioredis|MongoClient)$|^knex$")
 _CACHED = frozenset(("lru_cache", "cache", "cached_property", "fixture"))
-_SETTINGS = re.compile(r"config|setting|option|knexfile", re.IGNORECASE)
+_SETTINGS = lazy_regex(r"config|setting|option|knexfile", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -198,7 +199,7 @@ def _is_ended(call: Call, facts: Facts) -> bool:
     return any(each.method in ENDS for each in used)
 
 
-_STOPS = re.compile(r"_*(?:cancel|kill|abort|stop)", re.IGNORECASE)
+_STOPS = lazy_regex(r"_*(?:cancel|kill|abort|stop)", re.IGNORECASE)
 
 
 def _from_factory(call: Call, scope: Scope, facts: Facts) -> Iterator[Hit]:

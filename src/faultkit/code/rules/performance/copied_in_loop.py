@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -27,7 +28,7 @@ _SORT_METHODS = frozenset(
     )
 )  # fmt: skip
 _SORTED = frozenset(name.rpartition(".")[2] for name in _SORTS)
-_PARTS = re.compile(r"(page|chunk|batch|batche|group)s$", re.IGNORECASE)
+_PARTS = lazy_regex(r"(page|chunk|batch|batche|group)s$", re.IGNORECASE)
 """Lists of lists: each round adds many."""
 _FRAMES = ("pandas.concat", "pandas.DataFrame.append", "numpy.append", "numpy.concatenate", "numpy.vstack")
 
@@ -93,7 +94,7 @@ def _is_framed(name: str, call: Call | None, text: str) -> bool:
     return call is not None and call.name in _FRAMES and name in re.findall(r"\w+", text)
 
 
-_STEPS = re.compile(r"\.(?:filter|map|flatMap|slice|sort|toSorted|concat)\(.*", re.DOTALL)
+_STEPS = lazy_regex(r"\.(?:filter|map|flatMap|slice|sort|toSorted|concat)\(.*", re.DOTALL)
 """What is done with the items of a list before it is reduced."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -13,14 +14,14 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.row_queries import row_queries
 
-_PYTHON = re.compile(r"(\.all|\.fetchall|\.objects(\.\w+\(\))*\.(all|filter|exclude))$")
-_JAVA = re.compile(
+_PYTHON = lazy_regex(r"(\.all|\.fetchall|\.objects(\.\w+\(\))*\.(all|filter|exclude))$")
+_JAVA = lazy_regex(
     r"(find(All)?\w*|list\w*)\(\)(\.stream\(\))?\.(size|isEmpty|count)$|getResultList\(\)\.(size|isEmpty)$"
 )
-_JAVASCRIPT = re.compile(r"(findMany|findAll|find|toArray)\(\)\.length$")
-_CSHARP = re.compile(r"\.(ToListAsync|ToArrayAsync|ToList|ToArray)\(\)\.(Count|Length|Any)$")
-_ONE_OR_MANY = re.compile(r"^find(?!All|\w*s(?:By|$))\w*$")
-_REPOSITORY = re.compile(r"(Repository|Repo|Dao|DAO|repository)\.\w+\(\)")
+_JAVASCRIPT = lazy_regex(r"(findMany|findAll|find|toArray)\(\)\.length$")
+_CSHARP = lazy_regex(r"\.(ToListAsync|ToArrayAsync|ToList|ToArray)\(\)\.(Count|Length|Any)$")
+_ONE_OR_MANY = lazy_regex(r"^find(?!All|\w*s(?:By|$))\w*$")
+_REPOSITORY = lazy_regex(r"(Repository|Repo|Dao|DAO|repository)\.\w+\(\)")
 _LOADS = {
     "python": NamePattern(
         r"\.(all|fetchall|scalars\(\)\.all|objects(\.\w+\(\))*\.(all|filter|exclude)|to_list|fetch)$"
@@ -145,12 +146,12 @@ def _by_variable(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() takes all rows only to count them", sure)
 
 
-_LIMITED = re.compile(r"\b(?:limit|take|first|top)\s*:|\.(?:[lL]imit|[tT]ake|first|First|top)\(|\bLIMIT\b")
-_RETURNED = re.compile(r"\bRETURNING\b")
+_LIMITED = lazy_regex(r"\b(?:limit|take|first|top)\s*:|\.(?:[lL]imit|[tT]ake|first|First|top)\(|\bLIMIT\b")
+_RETURNED = lazy_regex(r"\bRETURNING\b")
 """Rows that a statement has changed."""
-_BY_IDS = re.compile(r"\b\w*[iI]ds\b|\bIn\(|\binArray\(|\.in_\(|__in\b|\$in\b|Op\.in\b")
-_OF_PARENT = re.compile(r"By\w*Id(?:And\w+)?$")
-_OF_SET = re.compile(
+_BY_IDS = lazy_regex(r"\b\w*[iI]ds\b|\bIn\(|\binArray\(|\.in_\(|__in\b|\$in\b|Op\.in\b")
+_OF_PARENT = lazy_regex(r"By\w*Id(?:And\w+)?$")
+_OF_SET = lazy_regex(
     r"\.To(List|Array)Async\b|(^|[._])_?(db|\w*[cC]ontext|\w*Db|session|repo(sitory)?|\w*[rR]epository)\b|\bSet<?\w*>?\(\)"
 )
 
@@ -160,8 +161,8 @@ def _is_of_set(name: str) -> bool:
     return _OF_SET.search(name) is not None
 
 
-_LOCKS = re.compile(r"for_?update|skip_?locked|\bwith_lock|\.lock\(", re.IGNORECASE)
-_MORE = re.compile(r"\b(group|lock|having|distinct)\b\s*:")
+_LOCKS = lazy_regex(r"for_?update|skip_?locked|\bwith_lock|\.lock\(", re.IGNORECASE)
+_MORE = lazy_regex(r"\b(group|lock|having|distinct)\b\s*:")
 
 
 def _is_more(call: Call, facts: Facts) -> bool:

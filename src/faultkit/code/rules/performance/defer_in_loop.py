@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import CERTAIN, GO, POSSIBLE, Hit, Rule
 
@@ -21,7 +22,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, CERTAIN if _FREES.search(call.written) else POSSIBLE)
 
 
-_FREES = re.compile(
+_FREES = lazy_regex(
     r"(^|\.)(Close\w*|[cC]ancel\w*|R?Unlock|Rollback|Release|Free|Body\.Close|Remove(All)?)$|[cC]ancel\w*$"
 )
 

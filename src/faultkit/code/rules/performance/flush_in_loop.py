@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.repetition import is_over_items, uses_item
@@ -17,12 +18,12 @@ _FORCES = frozenset(
 )  # fmt: skip
 _FLUSHES = ("flush", "Flush", "Sync", "force", "getFD().sync")
 _OPENS = ("open", "io.open", "os.OpenFile", "print")
-_FILES = re.compile(
+_FILES = lazy_regex(
     r"^(open|io\.open|gzip\.open|pathlib\.Path\.open|os\.Create|os\.OpenFile|bufio\.NewWriter)\(\)$|os\.File$"
     r"|(^|\.)(FileWriter|FileOutputStream|BufferedWriter|PrintWriter|BufferedOutputStream)$|csv\.NewWriter\(\)$"
 )
 _FILE_NAMES = ("out", "output", "f", "fh", "fp", "file", "csvfile", "outfile", "out_file")
-_APPENDS = re.compile(r"^['\"]a[bt+]*['\"]$")
+_APPENDS = lazy_regex(r"^['\"]a[bt+]*['\"]$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

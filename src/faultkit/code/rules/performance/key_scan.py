@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 
-_PATTERN = re.compile(r"(^|_|[a-z.])(pattern|glob)$", re.IGNORECASE)
-_OWNER = re.compile(r"redis|jedis|(^|[._])(rdb|cache|store)$", re.IGNORECASE)
+_PATTERN = lazy_regex(r"(^|_|[a-z.])(pattern|glob)$", re.IGNORECASE)
+_OWNER = lazy_regex(r"redis|jedis|(^|[._])(rdb|cache|store)$", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -29,12 +30,12 @@ from faultkit.code.rules.vocabulary.listing_loops import ends_with_round, works_
 from faultkit.code.rules.vocabulary.relation_reads import relation_reads
 from faultkit.code.rules.vocabulary.returned_values import returned_values
 
-_FIELDS = re.compile(
+_FIELDS = lazy_regex(
     r"^(name|title|email|username|first_name|last_name|full_name|display_name|slug|phone|address|city|company|currency"
     r"|country|price|sku|number|get_\w+)$"
 )
 """Fields by which a related object shows: `order.customer.name`. A date or a file has others."""
-_PLAIN = re.compile(
+_PLAIN = lazy_regex(
     r"(^_|date|time|_at|_on|file|image|photo|avatar|thumbnail|attachment|picture|status|state|type|kind|role|level|mode"
     r"|method|data|json|config|meta|settings|field|option|enum)$|^(meta|self|cls|session|request|context)",
     re.IGNORECASE,
@@ -43,7 +44,7 @@ _PLAIN = re.compile(
 _MANAGER_CALLS = frozenset(
     ("all", "filter", "exclude", "count", "exists", "first", "last", "get", "order_by")
 )
-_NAMES = re.compile(r"['\"](\w+)")
+_NAMES = lazy_regex(r"['\"](\w+)")
 _SHORT_LINES = 25
 
 
@@ -184,14 +185,14 @@ def _parts_of(written: str, item: str) -> list[str]:
 
 
 _PAGE_LEVELS = 2
-_OF_PAGES = re.compile(
+_OF_PAGES = lazy_regex(
     r"(?:\bpaginate_queryset|\bPaginator|\bpaginate|\bfilter_queryset|\blist|\bislice|\biter|\bchunked|\benumerate|\bsorted)"
     r"\(\s*(\w+)\s*[,)]|\b(\w+)\.(?:get_page|page)\(|^\s*(\w+)\[[^\]]*:[^\]]*\]\s*$"
 )
 """Calls that take a part of what a query returns: a page of `Paginator(orders, 50)`."""
-_STATEMENT = re.compile(r"\.(?:scalars|execute|exec|unique|fetch_all)\(\s*(\w+)")
-_CALLED = re.compile(r"(?<![\w.])(?:self\.|this\.|await )?(\w+)\(")
-_ROOT = re.compile(r"(?<![\w.])([A-Za-z_]\w*)")
+_STATEMENT = lazy_regex(r"\.(?:scalars|execute|exec|unique|fetch_all)\(\s*(\w+)")
+_CALLED = lazy_regex(r"(?<![\w.])(?:self\.|this\.|await )?(\w+)\(")
+_ROOT = lazy_regex(r"(?<![\w.])([A-Za-z_]\w*)")
 
 
 _Found = tuple[Span, str, float]
@@ -272,19 +273,19 @@ def _collections(loop: Loop, item: str, facts: Facts) -> Iterator[tuple[Span, st
 # Java: JPA.
 
 
-_REPOSITORY = re.compile(rf"(?i:repo(sitory)?|dao)\.{FINDS}\(")
-_FETCHES = re.compile(r"join\s+fetch|EntityGraph|fetch\s*=\s*FetchType\.EAGER|projection", re.IGNORECASE)
-_ALL_FETCHED = re.compile(
+_REPOSITORY = lazy_regex(rf"(?i:repo(sitory)?|dao)\.{FINDS}\(")
+_FETCHES = lazy_regex(r"join\s+fetch|EntityGraph|fetch\s*=\s*FetchType\.EAGER|projection", re.IGNORECASE)
+_ALL_FETCHED = lazy_regex(
     rf"{LOADED_OTHERWISE}|FetchType\.EAGER|projection|EntityGraph\(\s*[\"\w]+\s*\)|EntityGraph\(\s*value",
     re.IGNORECASE,
 )
-_RESULTS = re.compile(r"\.getResult(List|Stream)\(")
+_RESULTS = lazy_regex(r"\.getResult(List|Stream)\(")
 _READ = frozenset(("size", "stream", "isEmpty", "forEach", "iterator", "get", "contains"))
-_GETTER = re.compile(r"get([A-Z]\w*)")
-_SHOWN = re.compile(
+_GETTER = lazy_regex(r"get([A-Z]\w*)")
+_SHOWN = lazy_regex(
     r"get((First|Last|Full|Display|Company|Short|User)?[nN]ame|Title|Email|Username|Phone|Address|City|Code|Price|Sku)"
 )
-_VALUES = re.compile(
+_VALUES = lazy_regex(
     r"(Date|Time|At|Status|State|Type|Kind|Role|Level|Mode|Enum|Id|Key|Value|Class|Metadata|File)$"
 )
 
@@ -334,17 +335,17 @@ _READ_OF_MANY = frozenset(
         "Select", "Where", "Any", "First", "OrderBy", "ToList", "Max", "Min", "any", "none", "first", "last",
     )
 )  # fmt: skip
-_READ_OF_ONE = re.compile(
+_READ_OF_ONE = lazy_regex(
     r"^(name|title|email|username|fullName|firstName|lastName|displayName|code|sku|price|country"
     r"|Name|Title|Email|UserName|FullName|FirstName|LastName|DisplayName|Code|Sku|Price|Country)$"
 )
-_EF = re.compile(r"\b_?(?i:db|context|dbContext|ctx|dbCtx)\w*\.([A-Z]\w+)\b")
-_EF_ENDS = re.compile(r"\.(ToListAsync|ToList|ToArrayAsync|AsAsyncEnumerable|ToArray)\(")
-_EF_LOADED = re.compile(rf"\.(Include|ThenInclude|{EF_PROJECTS})\b|AutoInclude")
+_EF = lazy_regex(r"\b_?(?i:db|context|dbContext|ctx|dbCtx)\w*\.([A-Z]\w+)\b")
+_EF_ENDS = lazy_regex(r"\.(ToListAsync|ToList|ToArrayAsync|AsAsyncEnumerable|ToArray)\(")
+_EF_LOADED = lazy_regex(rf"\.(Include|ThenInclude|{EF_PROJECTS})\b|AutoInclude")
 
 
-_EXPOSED_ROWS = re.compile(r"(?<![\w.])[A-Z][a-z]\w*\.(find|all|wrapRows)(\(\)\.\w+)*\(")
-_EXPOSED_LOADED = re.compile(r"\.(with|load)\(|eager")
+_EXPOSED_ROWS = lazy_regex(r"(?<![\w.])[A-Z][a-z]\w*\.(find|all|wrapRows)(\(\)\.\w+)*\(")
+_EXPOSED_LOADED = lazy_regex(r"\.(with|load)\(|eager")
 
 
 def _kotlin(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
@@ -416,8 +417,8 @@ def _collected(facts: Facts) -> Iterator[Hit]:
 # JavaScript: Sequelize, TypeORM, Mongoose.
 
 
-_FINDS = re.compile(r"\.(findAll|findAndCountAll|find|findMany|getMany)\(")
-_GETS = re.compile(r"(get|count)([A-Z]\w*)|populate|\$relatedQuery|loadRelation|load")
+_FINDS = lazy_regex(r"\.(findAll|findAndCountAll|find|findMany|getMany)\(")
+_GETS = lazy_regex(r"(get|count)([A-Z]\w*)|populate|\$relatedQuery|loadRelation|load")
 
 
 def _is_waited_for(call: Call, facts: Facts) -> bool:

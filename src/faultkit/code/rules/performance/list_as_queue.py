@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import is_few
@@ -23,19 +24,19 @@ _TAKES = {
 _ARRAYS = frozenset(
     ("java.util.ArrayList", "java.util.List", "List", "IList", "Vec", "std.vec.Vec", "MutableList", "list")
 )
-_MADE = re.compile(
+_MADE = lazy_regex(
     r"\[\]$|\[\w+\]$|list\(|ArrayList|mutableListOf|arrayListOf|new List<|\bVec\b|vec!|new\(\)|List<"
 )
-_SMALL = re.compile(
+_SMALL = lazy_regex(
     r"arg|token|part|stack|path|word|lines?$|history|undo|tab|level|param|option|column|char|segment|field",
     re.IGNORECASE,
 )
 """Names of lists that stay short."""
-_OF_WORK = re.compile(
+_OF_WORK = lazy_regex(
     r"queue|pending|todo|work|frontier|backlog|buffer|window|recent|event|sample|message|task|job|visit",
     re.IGNORECASE,
 )
-_SHORT = re.compile(r"[<>]=?\s*(\d{1,3})\b(?![_\d])")
+_SHORT = lazy_regex(r"[<>]=?\s*(\d{1,3})\b(?![_\d])")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

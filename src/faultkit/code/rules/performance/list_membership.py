@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -23,12 +24,12 @@ from faultkit.code.rules.vocabulary.data_sizes import (
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 from faultkit.code.rules.vocabulary.row_queries import is_in_database_query
 
-_LONG = re.compile(
+_LONG = lazy_regex(
     r"^(list|sorted|await)\b|^\[.*\bfor\b.*\]$|\.(split|splitlines|readlines|fetchall|map|filter|keys)\(",
     re.DOTALL,
 )
-_READ = re.compile(r"\.(split|splitlines|readlines|fetchall)\(")
-_OF_ONE = re.compile(r"\.(split|splitlines|readlines)\([^()]*\)\[-?\d+\]")
+_READ = lazy_regex(r"\.(split|splitlines|readlines|fetchall)\(")
+_OF_ONE = lazy_regex(r"\.(split|splitlines|readlines)\([^()]*\)\[-?\d+\]")
 """One item of a split text, which is a text and no list."""
 _LISTS = frozenset(
     (
@@ -44,7 +45,7 @@ _EMPTY = (
     r"|mutableListOf(<.*>)?\(\)|ArrayList(<.*>)?\(\)|arrayListOf(<.*>)?\(\)|Vec::(<.*>::)?new\(\)|vec!\[\]"
     r"|Vec::with_capacity\(.*\)"
 )
-_COPIED = re.compile(
+_COPIED = lazy_regex(
     r"\b(ToList(Async)?|ToArray|toList|toMutableList|collect(::<Vec<.*>>)?)\(\)$|\bVec<|\.map\s*\{[^{}]*\}$"
 )
 _WORDS = ("in", "not in", "!in")
@@ -170,9 +171,9 @@ def _holds_many(name: str, facts: Facts) -> bool:
     return False
 
 
-_NUMBER = re.compile(r"\d[\d_]*(?:usize|u32|u64|L)?")
-_NOT_DIGITS = re.compile(r"_|usize|u32|u64|L")
-_EVENT = re.compile(r"id|key|hash|event|message|msg|item|entry|record|token|url|nonce", re.IGNORECASE)
+_NUMBER = lazy_regex(r"\d[\d_]*(?:usize|u32|u64|L)?")
+_NOT_DIGITS = lazy_regex(r"_|usize|u32|u64|L")
+_EVENT = lazy_regex(r"id|key|hash|event|message|msg|item|entry|record|token|url|nonce", re.IGNORECASE)
 
 
 def _is_event(scope: Scope) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -38,12 +39,12 @@ _READS = {
     "rust": NamePattern(r"^((std|tokio)\.)?fs\.(read|read_to_string|File\.open)$"),
 }
 """Calls that read a file."""
-_PARSES = re.compile(
+_PARSES = lazy_regex(
     r"^(parse\w*|Parse\w*|(?:\w+_)?loads?|safe_load|decode\w*|Decode\w*|[uU]nmarshal\w*|Deserialize\w*|deserialize\w*|NewDecoder"
     r"|from_(?:str|slice|reader|bytes|json|csv|utf8)|[fF]romBytes|FromJson|fromJson|readValue|readTree|DictReader|reader|NewReader"
     r"|from_reader|CsvReader|CSVReader|To\w*Dictionary|ToLookup|toMap|associate\w*|groupBy|GroupBy|readCsv|fromCsv|to_dict)$"
 )
-_TABLES = re.compile(
+_TABLES = lazy_regex(
     r"pandas\.|numpy\.|[cC]sv|CSV|DictReader|Lines|lines|To\w*Dictionary|ToLookup|associate|toMap|groupBy"
 )
 """Calls that make a table of a file with many lines."""
@@ -58,13 +59,13 @@ _LOADERS = NamePattern(
     r"|^[a-z]\w*\.(?:\w+\.)*\w*(?:Translator|Tokenizer|Recognizer|Classifier|Embedder|Transcriber|WhisperModel|Llama|Detector|SentencePieceProcessor)$"
 )
 """What loads the keys of an issuer, a database of addresses or a model, by itself."""
-_KEEPS = re.compile(
+_KEEPS = lazy_regex(
     r"(?<!no-)(?<!no_)cache|lazy|\bonce\b|singleton|\?\?=|\|\|=|get_or_init|mtime|modified|ModTime|reload|refresh"
     r"|computeIfAbsent|setdefault|hasattr|(?:\b(?:self|this)\.|(?<![\w.])_)\w+\s*(?:is\b|[!=]==?\s*(?:null|nil|None|undefined)\b)"
     r"|\.(?:Store|Swap|LoadOrStore)\(",
     re.IGNORECASE,
 )
-_MISSING = re.compile(r"(\w+)(?:\s+is\s+(?:not\s+)?(?:None|null)|\s*[!=]==?\s*(?:null|nil|undefined))\b")
+_MISSING = lazy_regex(r"(\w+)(?:\s+is\s+(?:not\s+)?(?:None|null)|\s*[!=]==?\s*(?:null|nil|undefined))\b")
 _WRITES = (
     "write_text", "write_bytes", "writeFile", "writeFileSync", "WriteFile", "WriteAllText", "WriteAllLines",
     "WriteAllTextAsync", "WriteAllBytes", "writeString", "writeText", "dump", "Rename", "rename",
@@ -179,7 +180,7 @@ def _is_answer(call: Call, facts: Facts) -> bool:
     return call.is_returned or any(each.is_returned for each in facts.calls_around(call))
 
 
-_CONTEXT = re.compile(
+_CONTEXT = lazy_regex(
     r"^(?:ctx|ct|cancellationToken|stoppingToken|context\.\w+\(\))$|\.(?:Context|UserContext)\(\)$"
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
@@ -44,9 +45,9 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.service_clients import is_service_call, service_calls, type_of_receiver
 
-_LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
-_NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
-_DRIVERS = re.compile(r"Connection|Protocol|Statement|Driver|Pool|Session|Listener|Conn$", re.IGNORECASE)
+_LOCK = lazy_regex(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
+_NOT_LOCK = lazy_regex(r"block|clock|unlock|multi|mute", re.IGNORECASE)
+_DRIVERS = lazy_regex(r"Connection|Protocol|Statement|Driver|Pool|Session|Listener|Conn$", re.IGNORECASE)
 _OF_FIELD = NamePattern(r"self\.\w+\.\w+")
 _SLEEPS = frozenset(
     (
@@ -165,11 +166,11 @@ _TALKS = frozenset(
         "send_json", "WriteString", "sendText", "sendBinary", "sendObject", "WriteMessage",
     )
 )  # fmt: skip
-_LINES = re.compile(
+_LINES = lazy_regex(
     r"conn(ection)?\d*$|sock(et)?$|stream$|session$|^ws$|peer$|writer$|reader$|link$|client$|device$", re.I
 )
 """Names of connections."""
-_ITEM = re.compile(
+_ITEM = lazy_regex(
     r"^(await )?(self\.|this\.|\w+\.)?\w+\s*"
     r"(\[[^\]]+\]|\.(get|Get|getValue|GetValueOrDefault)\([^()]*\)(!!)?)$"
 )
@@ -228,9 +229,9 @@ def _of_each(facts: Facts) -> Iterator[Hit]:
                 yield Hit(Span(loop.span.start, sent[0].span.end), what, LIKELY, "medium")
 
 
-_OF_MEMBERS = re.compile(r"\b(?:self|this)\.\w|\b_[a-z]\w*")
-_OF_LINES = re.compile(r"(?i:sess|sock|conn|client|peer|subs|subscriber|emitter|viewer|member|listeners?)\w*")
-_OTHERS = re.compile(
+_OF_MEMBERS = lazy_regex(r"\b(?:self|this)\.\w|\b_[a-z]\w*")
+_OF_LINES = lazy_regex(r"(?i:sess|sock|conn|client|peer|subs|subscriber|emitter|viewer|member|listeners?)\w*")
+_OTHERS = lazy_regex(
     r"^(context|log|log/slog|errors|fmt|sync|time)\.|otel|trace|metric|[lL]og(ger)?\b|errgroup|semaphore|singleflight"
 )
 
@@ -244,7 +245,7 @@ def _is_written(call: Call, facts: Facts) -> bool:
     )
 
 
-_SENT = re.compile(r"^[ \t]*(?!case\b)[\w.\[\]]+\s*<-\s*(?!\s*$).+$", re.MULTILINE)
+_SENT = lazy_regex(r"^[ \t]*(?!case\b)[\w.\[\]]+\s*<-\s*(?!\s*$).+$", re.MULTILINE)
 
 
 def _sent_in_go(facts: Facts) -> Iterator[Hit]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.grown_lists import grown_lists, listed_by_repository
@@ -43,21 +44,21 @@ def _is_one_model(call: Call, facts: Facts) -> bool:
     return facts.language in JAVASCRIPT and any(each.method == "fetch" for each in facts.calls_on(call))
 
 
-_BY_KEYS = re.compile(
+_BY_KEYS = lazy_regex(
     r"\$in\b|\bin:\s*|\bIn\(|\.in_\(|__in=|\[Op\.in\]|\bwhereIn\(|\.Contains\(|=\s*ANY\s*\(|\bIN\s*\("
     r"|\b\w*ids?:\s*[\w.]+\.map\(|\bid:\s*\w*ids\b|\.eq_any\(",
     re.IGNORECASE,
 )
-_OF_FEW = re.compile(r"block(?:ed|s)\b|blocked_|moderator|[tT]eam\.find|settings\b")
+_OF_FEW = lazy_regex(r"block(?:ed|s)\b|blocked_|moderator|[tT]eam\.find|settings\b")
 """Things of which one owner has few: those that it blocks, its moderators, its teams."""
-_MANY = re.compile(
+_MANY = lazy_regex(
     r"audit|event|logs?\b|histor|message|transaction|notification|entr(y|ies)|activit|reading|measurement|click|visit|order"
     r"|comment|invoice|payment",
     re.IGNORECASE,
 )
 """Things of which one owner gets more and more."""
-_LISTS = re.compile(r"\b(Mutable)?(List|Collection|Set|Iterable)<")
-_FOUND = re.compile(r"^(findAll|findBy|findAllBy|listBy|getBy|getAllBy|listAll)\w*$")
+_LISTS = lazy_regex(r"\b(Mutable)?(List|Collection|Set|Iterable)<")
+_FOUND = lazy_regex(r"^(findAll|findBy|findAllBy|listBy|getBy|getAllBy|listAll)\w*$")
 
 
 def _listed(facts: Facts) -> Iterator[Call]:

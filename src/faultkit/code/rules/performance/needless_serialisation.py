@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
@@ -18,7 +19,7 @@ _BACK = {
     "JSON.parse": ("JSON.stringify",),
 }
 _COPIES = frozenset(("copy.deepcopy", "deepcopy", "lodash.cloneDeep", "structuredClone"))
-_CLONES = re.compile(r"clone|copy|serializ|safe|plain|json|ensure", re.IGNORECASE)
+_CLONES = lazy_regex(r"clone|copy|serializ|safe|plain|json|ensure", re.IGNORECASE)
 _WRITES = frozenset(("json.dumps", "JSON.stringify", "encoding/json.Marshal", "pickle.dumps"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.field_resolvers import WORDS, queries_of_resolvers
@@ -13,8 +14,8 @@ _ASKS = frozenset(
     ("filter", "exclude", "order_by", "first", "last", "latest", "earliest", "aggregate", "values_list",
      "values", "exists", "count")
 )  # fmt: skip
-_PRELOADS = re.compile(r"prefetch_related|select_related|annotate\(")
-_SERIALIZER = re.compile(r"Serializer$")
+_PRELOADS = lazy_regex(r"prefetch_related|select_related|annotate\(")
+_SERIALIZER = lazy_regex(r"Serializer$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import is_within
@@ -15,22 +16,22 @@ from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 
-_READS = re.compile(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
-_ONE_AT_A_TIME = re.compile(
+_READS = lazy_regex(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
+_ONE_AT_A_TIME = lazy_regex(
     r"(^|[._])(session|tx|trx|conn|connection|cursor|cur|db|redis|lock|queue|reader|request|req)$", re.I
 )
 """Objects that do one thing at a time: concurrent calls are an error or no gain."""
 _QUERIES = frozenset(("find_many", "find_unique", "find_first", "findMany", "findUnique", "findFirst"))
 """Methods of Prisma, whose names nothing else has."""
-_OF_STORE = re.compile(
+_OF_STORE = lazy_regex(
     r"\b(models|db)\.\w+$|(store|repository|repo|dao|[_.]table)(V?\d+)?(\(\))?$", re.IGNORECASE
 )
 """Objects that ask the database, by their names."""
-_SHARED = re.compile(
+_SHARED = lazy_regex(
     r"\b(trx|tx|transacting|transaction|txOptions|txn|session|conn|connection|db|cursor|options|opts|ctx)\b"
 )
 """Arguments that both calls share and that can do one thing at a time, or may hold such a thing."""
-_FIRST = re.compile(r"token|auth|login|csrf|permission|current_?user", re.IGNORECASE)
+_FIRST = lazy_regex(r"token|auth|login|csrf|permission|current_?user", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -70,7 +71,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(second.span, what, LIKELY if {first, second} <= safe else POSSIBLE)
 
 
-_WRITES = re.compile(
+_WRITES = lazy_regex(
     r"^(create|update|save|send|post|put|delete|charge|publish|upsert|insert|refund|capture|cancel|notify|submit|set|add"
     r"|remove|reserve|login|auth|token|connect|open|start|register|confirm|pay|book|place|debit|credit|release|lock)",
     re.IGNORECASE,

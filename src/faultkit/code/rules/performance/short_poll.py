@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -13,10 +14,10 @@ from faultkit.code.rules.vocabulary.waits import waits_in
 
 _SHORT_S = 0.02
 _UNITS_S = {"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1.0}
-_LOOKS = re.compile(
+_LOOKS = lazy_regex(
     r"\blen\(|\.length\b|\.size\(\)|isEmpty|empty\(|\.qsize|\.ready|is_set\(|^\(?(not |!)?[\w.]+\)?$"
 )
-_BOUNDS = re.compile(
+_BOUNDS = lazy_regex(
     r"deadline|timeout|time\.Now|Before\(|After\(|monotonic|retries|attempt|tries|elapsed|Since\(|until", re.I
 )
 _PER_S = {"time.sleep": 1.0, "asyncio.sleep": 1.0, "Thread.sleep": 1e-3, "java.lang.Thread.sleep": 1e-3}

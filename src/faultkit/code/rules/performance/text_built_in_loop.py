@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.data_sizes import is_over_data, last_word
 
-_SHORT = re.compile(r"err|msg|message|path|prefix|indent|title", re.IGNORECASE)
+_SHORT = lazy_regex(r"err|msg|message|path|prefix|indent|title", re.IGNORECASE)
 """Texts that stay short."""
-_MANY = re.compile(
+_MANY = lazy_regex(
     r"(row|record|event|order|user|item|product|message|entry|entrie|log|transaction)s?$", re.I
 )
-_DESCRIBES = re.compile(r"(Go)?String|toString|__str__|__repr__|Error|describe")
+_DESCRIBES = lazy_regex(r"(Go)?String|toString|__str__|__repr__|Error|describe")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.command_lines import is_command_line
@@ -25,7 +26,7 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 _BUFFERS = ("arrayBuffer", "buffer", "blob")
 
 
-_OF_FILES = re.compile(r"""\[["']Body["']\]\.read$""")
+_OF_FILES = lazy_regex(r"""\[["']Body["']\]\.read$""")
 """What the rule about whole files reports."""
 _USES = {
     "line by line": "holds the whole content, though it is used line by line",
@@ -56,10 +57,10 @@ def _hits(facts: Facts) -> Iterator[Hit]:
 
 
 _HOLDS = {
-    "rust": re.compile(r"^reqwest\..*\.bytes$"),
-    "csharp": re.compile(r"(^|\.)(GetByteArrayAsync|ReadAsByteArrayAsync|DownloadData(TaskAsync)?)$"),
-    "java": re.compile(r"(^|\.)(bytes|body|readAllBytes)$"),
-    "kotlin": re.compile(r"(^|\.)(bytes|body|readBytes|readRawBytes|bodyAsBytes)$"),
+    "rust": lazy_regex(r"^reqwest\..*\.bytes$"),
+    "csharp": lazy_regex(r"(^|\.)(GetByteArrayAsync|ReadAsByteArrayAsync|DownloadData(TaskAsync)?)$"),
+    "java": lazy_regex(r"(^|\.)(bytes|body|readAllBytes)$"),
+    "kotlin": lazy_regex(r"(^|\.)(bytes|body|readBytes|readRawBytes|bodyAsBytes)$"),
 }
 _WRITES = frozenset(
     ("write", "write_all", "WriteAllBytes", "WriteAllBytesAsync", "writeBytes", "writeByteArrayToFile")

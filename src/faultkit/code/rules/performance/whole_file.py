@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -19,9 +20,9 @@ from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.unbounded_bodies import has_limit, unbounded_bodies
 from faultkit.code.rules.vocabulary.unbounded_lines import unbounded_lines
 
-_LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
-_OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
-_OBJECT = re.compile(r"""\[["']Body["']\]\.read$""")
+_LINES = lazy_regex(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
+_OPENED = lazy_regex(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
+_OBJECT = lazy_regex(r"""\[["']Body["']\]\.read$""")
 """The body of an object in S3: `client.get_object(…)["Body"].read()`."""
 _WHOLE = {
     "javascript": NamePattern(
@@ -50,14 +51,14 @@ _ALL_LINES = frozenset(("readAllLines", "ReadAllLines", "ReadAllLinesAsync", "re
 _UPLOADS = frozenset(("fastapi.UploadFile.read", "starlette.datastructures.UploadFile.read"))
 _HANDED_ON = ("Body", "data", "content", "body")
 _GO_BODIES = frozenset(("io.ReadAll", "io/ioutil.ReadAll"))
-_BOUNDS = re.compile(r"MaxBytesReader|LimitReader|LimitedReader")
-_SETTINGS = re.compile(
+_BOUNDS = lazy_regex(r"MaxBytesReader|LimitReader|LimitedReader")
+_SETTINGS = lazy_regex(
     r"config|settings|\.env|secret|token|key|cert|schema|template|\.ya?ml|\.toml|\.sql|version|/proc/|/sys/|/etc/|\bproc_|procstat"
     r"|rc['\"]|requirement|reqs|passwd|authorized|lua|html|\.json|crl|\.conf|manifest|licen[sc]e|readme|\.md\b|metadata",
     re.IGNORECASE,
 )
 
-_DATA = re.compile(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|dump", re.IGNORECASE)
+_DATA = lazy_regex(r"\.(csv|tsv|log|txt|jsonl|ndjson|dat|xml|gz)\b|data|export|dump", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -117,7 +118,7 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
 
 
-_ENDLESS_LOG = re.compile(r"(?:access|audit|event|server)[._]?logs?(?![a-z])", re.IGNORECASE)
+_ENDLESS_LOG = lazy_regex(r"(?:access|audit|event|server)[._]?logs?(?![a-z])", re.IGNORECASE)
 
 
 def _sureness(call: Call, facts: Facts) -> float:
@@ -139,7 +140,7 @@ def _is_of_own_file(span: Span, facts: Facts) -> bool:
     )
 
 
-_OPENS = re.compile(
+_OPENS = lazy_regex(
     r"^(open|io\.open|pathlib\.Path\.(open|read_bytes)|fs(/promises)?\.(promises\.)?readFile(Sync)?"
     r"|os\.(Open|ReadFile))\b"
 )
@@ -185,7 +186,7 @@ def _is_changed_whole(call: Call, facts: Facts) -> bool:
     return re.search(rf"{needed}|{written}", facts.text(scope.body)) is not None
 
 
-_BY_ROW = re.compile(r"\bcsv\b|readline|TextIOWrapper|\bfor\b[^\n]*\bin\b|read_csv")
+_BY_ROW = lazy_regex(r"\bcsv\b|readline|TextIOWrapper|\bfor\b[^\n]*\bin\b|read_csv")
 
 
 def _is_read_by_row(call: Call, facts: Facts) -> bool:
@@ -245,7 +246,7 @@ def _is_small(call: Call, facts: Facts) -> bool:
     return _is_literal(opened) and _DATA.search(text) is None
 
 
-_MEASURED = re.compile(r"\.(?:Length|length\(\)|st_size|size|Size\(\)|len\(\))\s*[<>]=?\s*[\w(]")
+_MEASURED = lazy_regex(r"\.(?:Length|length\(\)|st_size|size|Size\(\)|len\(\))\s*[<>]=?\s*[\w(]")
 
 
 def _is_short(call: Call, facts: Facts) -> bool:
@@ -340,7 +341,7 @@ def _is_upload(call: Call, facts: Facts) -> bool:
     return from_client and ("getContentLength" not in body or not has_limit(body))
 
 
-_BUFFER = re.compile(r"bytes\.(?:Buffer|NewBuffer)|strings\.Builder")
+_BUFFER = lazy_regex(r"bytes\.(?:Buffer|NewBuffer)|strings\.Builder")
 
 
 def _read_in_go(call: Call, facts: Facts) -> str | None:
@@ -394,7 +395,7 @@ def _is_told_to(call: Call, facts: Facts) -> bool:
     )
 
 
-_NO_LIMIT = re.compile(r"(?:max|limit)\w*\s*(?:<=?|==)\s*(?:0|-1)\b", re.IGNORECASE)
+_NO_LIMIT = lazy_regex(r"(?:max|limit)\w*\s*(?:<=?|==)\s*(?:0|-1)\b", re.IGNORECASE)
 
 
 RULE = Rule(

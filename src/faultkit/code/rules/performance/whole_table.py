@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -22,7 +23,7 @@ from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.row_queries import RowQuery, row_queries
 from faultkit.code.rules.vocabulary.sifted_rows import is_looked_up, sifted_rows
 
-_PER_USE = re.compile(
+_PER_USE = lazy_regex(
     r"(session|token|request|attempt|login|subscription|audit|activity|activitie)s?$", re.IGNORECASE
 )
 """Tables that get a row for each login, request or similar act of a client."""
@@ -92,8 +93,8 @@ def _is_work_on_all(call: Call, facts: Facts) -> bool:
     return not any(works_on_items(loop, facts) for loop in over) and not facts.loops_around(call)
 
 
-_ONCE = re.compile(r"migrat|seed|upgrade|backfill", re.IGNORECASE)
-_CHOOSES = re.compile(
+_ONCE = lazy_regex(r"migrat|seed|upgrade|backfill", re.IGNORECASE)
+_CHOOSES = lazy_regex(
     r"\b(?:filter|Where|Skip|Take|find|first\w*|First\w*|Any|any\w*|slice|subList|skip|limit|if)\b[^;\n]*(?:\n[^;\n]*){0,2}"
 )
 
@@ -116,7 +117,7 @@ def _is_chosen_by_input(call: Call, facts: Facts) -> bool:
     return not given.isdisjoint(words)
 
 
-_WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+_WORD = lazy_regex(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
 def _is_streamed(call: Call, facts: Facts) -> bool:

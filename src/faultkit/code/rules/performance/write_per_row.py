@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given, is_in_steps, is_over_data
@@ -24,9 +25,9 @@ from faultkit.code.rules.vocabulary.repetition import (
 )
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
+_GROUPS = lazy_regex(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
 _MODELS = NamePattern(r"^django\b|(^|\.)models\b")
-_MESSAGES = re.compile(r"message|\bmsgs?\b|\bevents?\b|deliver(y|ies)|records?\b", re.IGNORECASE)
+_MESSAGES = lazy_regex(r"message|\bmsgs?\b|\bevents?\b|deliver(y|ies)|records?\b", re.IGNORECASE)
 _SHORT_LINES = 15
 _COMMITS = ("commit", "Commit", "SaveChanges", "SaveChangesAsync")
 _CONNECTIONS = NamePattern(
@@ -34,8 +35,8 @@ _CONNECTIONS = NamePattern(
     r"|em|entity_?manager|sqlite|pg|mysql|repo|repository)(\(\))?$",
     re.IGNORECASE,
 )
-_INSERTS = re.compile(r"^(insert|Insert)(_|[A-Z]|$)")
-_SENDS = re.compile(r"^(?i:send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$")
+_INSERTS = lazy_regex(r"^(insert|Insert)(_|[A-Z]|$)")
+_SENDS = lazy_regex(r"^(?i:send|publish|notify|post|charge|emit|upload|deliver)([A-Z_]\w*)?$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.cut_off_at_end import ends_that_cut_off
@@ -19,7 +20,7 @@ _EXITS = {
     "rust": ("std.process.exit", "std.process.abort"),
 }
 _NODE = ("process.exit", "process.abort")
-_STARTS = re.compile(
+_STARTS = lazy_regex(
     r"^_?(main|init|cli|run|start|bootstrap|entrypoint|command|usage|shutdown|serve|must)"
     r"|exit|die|fatal|quit|abort|kill|signal|trap|cmd|command|crash|panic|test",
     re.IGNORECASE,

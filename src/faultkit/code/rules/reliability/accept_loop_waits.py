@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
@@ -20,7 +21,7 @@ _WAITS = frozenset(
      "ReadRequest")
 )  # fmt: skip
 """Calls that wait for bytes of the client."""
-_LIMITS = re.compile(
+_LIMITS = lazy_regex(
     r"SetDeadline|SetReadDeadline|settimeout|setSoTimeout|soTimeout|set_read_timeout|ReceiveTimeout|ReadTimeout"
     r"|wait_for\(|asyncio\.timeout|CancelAfter|withTimeout|WaitAsync\("
 )

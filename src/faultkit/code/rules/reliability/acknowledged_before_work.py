@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -16,7 +17,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import ACKS, COMMITS, is_acknowledgement
 
-_QUICK = re.compile(
+_QUICK = lazy_regex(
     r"^(loads|json|debug|info|warn\w*|error|log|print(f|ln)?|Print(f|ln)?|Unmarshal|String|len|now|Now|time|split|strip"
     r"|format|str|int|dict|list|isinstance|append|inc|observe|start|ack|close|stop|exit|select|cancelled|context"
     r"|poll|Poll|consume|Consume|fetch|FetchMessage|ReadMessage|recv|next|ofSeconds|ofMillis|model_validate\w*"
@@ -24,7 +25,7 @@ _QUICK = re.compile(
     r"|values|items|keys|extend|iterator|stream|filter|flatMap|collect|count|forEach|partitions|timeout|unwrap"
     r"|unwrap_\w+|messages|receipt_handle|body|Context|Done|Err|error_code|MarkMessage|monotonic|NewDecoder|on|done|clone|to_owned|to_string|into|to_vec|into_owned|into_bytes|orElseThrow|ok_or_else|echo(_\w+)?)$"
 )
-_READS = re.compile(
+_READS = lazy_regex(
     r"^([gG]et|[rR]ead|[pP]arse|[tT]ryParse|[dD]ecode|[dD]eserialize|[eE]xtract|[vV]alidate|[vV]erify|[cC]heck|[aA]ssert"
     r"|[eE]nsure|[iI]s|[hH]as|[tT]o|[fF]rom|[aA]s|[rR]eceive|[cC]ommit|[cC]onvert|map)(_\w+|[A-Z0-9]\w*)?$"
     r"|^([nN]ack|[rR]eject|[dD]ead_?[lL]etter|[aA]bandon)|_(nack|reject)$|(Nack|Reject)(Async)?$"
@@ -78,8 +79,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(span, what, LIKELY)
 
 
-_PLACES = re.compile(r"queue|channel|consumer|reader|session|subscription|receiver|context", re.IGNORECASE)
-_MESSAGES = re.compile(r"message|msg|delivery|record|ack|args", re.IGNORECASE)
+_PLACES = lazy_regex(r"queue|channel|consumer|reader|session|subscription|receiver|context", re.IGNORECASE)
+_MESSAGES = lazy_regex(r"message|msg|delivery|record|ack|args", re.IGNORECASE)
 
 
 def _is_of_message(call: Call) -> bool:
@@ -90,7 +91,7 @@ def _is_of_message(call: Call) -> bool:
     return _PLACES.search(last) is None or _MESSAGES.search(last) is not None
 
 
-_IS_ACK = re.compile(
+_IS_ACK = lazy_regex(
     r"_*(?:ack|Ack|acknowledge|Acknowledge|confirm|Confirm|settle|Settle)(?:_\w+|[A-Z]\w*)?$"
 )
 
@@ -101,19 +102,19 @@ def _acknowledges(call: Call, facts: Facts) -> bool:
     return scope is not None and _IS_ACK.match(scope.short_name) is not None
 
 
-_EMPTIES_QUEUE = re.compile(
+_EMPTIES_QUEUE = lazy_regex(
     r"purge|clear|drain|peek|browse|watch|history|visit|keys|empty|discard", re.IGNORECASE
 )
-_READS_ONLY = re.compile(
+_READS_ONLY = lazy_regex(
     r"\b[oO]rdered|[rR]eply|[rR]eplies|\brpc\b|[hH]eadersOnly|headers_only|LastPerSubject|[bB]roadcast|[fF]anout"
     r"|[hH]eartbeat|(?:exclusive|auto_?[dD]elete)[\"']?\s*[:=]\s*[tT]rue|message_?[tT]tl|\bexpires\b"
 )
 """Consumers of a stream that is kept, replies to own requests, and news that the next ones replace."""
 
 
-_OWN_QUEUE = re.compile(r"[qQ]ueue_?[dD]eclare(?:Async)?\(\s*(?:[\"']{2}|\))|assertQueue\(\s*['\"]{2}")
+_OWN_QUEUE = lazy_regex(r"[qQ]ueue_?[dD]eclare(?:Async)?\(\s*(?:[\"']{2}|\))|assertQueue\(\s*['\"]{2}")
 """A queue without a name, which the broker makes for one consumer and deletes with it."""
-_SHORT_LIVED = re.compile(
+_SHORT_LIVED = lazy_regex(
     r"\b(?:message_ttl|queue_ttl|queue_expires|auto_?delete)\s*=\s*(?!False|None|false)"
 )
 
@@ -130,7 +131,7 @@ def _loses_nothing(place: Place, facts: Facts) -> bool:
     return _READS_ONLY.search(facts.text(scope.span)) is not None
 
 
-_CHOSEN = re.compile(r"\bif\b.*\belse\b|\?.*:|\bcase\b|=>|\bwhen\b")
+_CHOSEN = lazy_regex(r"\bif\b.*\belse\b|\?.*:|\bcase\b|=>|\bwhen\b")
 
 
 def _is_chosen(place: Placed, facts: Facts) -> bool:
@@ -148,14 +149,14 @@ _UNACKNOWLEDGED = (
 )  # fmt: skip
 _OPTIONS = frozenset(("auto_ack", "noAck", "no_ack", "autoAck", "noack", "NoAck", "NOACK", "AutoAck"))
 """Options of consumers with which a broker forgets a message when it has sent it."""
-_POLICY = re.compile(
+_POLICY = lazy_regex(
     r"(?:^|[.:])(?:AckPolicy|AckPolicyEnum|ConsumerConfigAckPolicy|AcknowledgeMode)(?:\.|::)(?:None|NONE)$"
     r"|\.(?:AckNone|AckNonePolicy|AckPolicyNone)$"
 )
 _MODES = frozenset(("ackMode", "ack_policy", "ackPolicy", "AckPolicy", "ack_mode"))
 
 
-_REPLIES = re.compile(r"reply|callback_queue|rpc", re.IGNORECASE)
+_REPLIES = lazy_regex(r"reply|callback_queue|rpc", re.IGNORECASE)
 
 
 def _is_reply(call: Call) -> bool:
@@ -189,7 +190,7 @@ def _never_acknowledged(facts: Facts) -> Iterator[Span]:
     yield from sorted(told)
 
 
-_AUTO = re.compile(
+_AUTO = lazy_regex(
     r"[\"']enable\.auto\.commit[\"']\s*[:,]\s*(?:True|true|[\"']true[\"'])|\bEnableAutoCommit\s*=\s*true"
 )
 
@@ -234,7 +235,7 @@ def _committed_when_read(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_SIDE_BY_SIDE = re.compile(
+_SIDE_BY_SIDE = lazy_regex(
     r"\bgo\s+(func|\w+[.(])|\.Go\(|\bspawn\w*\(|create_task\(|\.submit\(|ThreadPool|ExecutorService|\blaunch\b"
     r"|Task\.Run\(|[dD]ispatch_?[cC]oncurrency|concurrentConsumers|setConcurrency|asyncio|\basync\b|\.consume\("
 )
@@ -258,7 +259,7 @@ def _acknowledged_with_others(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, what, LIKELY)
 
 
-_COLLECTED = re.compile(
+_COLLECTED = lazy_regex(
     r"\.(append|push|add|Add|push_back)\(|=\s*append\(|%\s*\w|\+\+|\+=\s*1|\blast|batch|chunk|buffer",
     re.IGNORECASE,
 )
@@ -324,7 +325,7 @@ def _through(call: Call, scope: Scope, facts: Facts) -> tuple[Call, ...]:
     return tuple(each for each in facts.callers_of(scope) if each.arguments and not each.is_argument)
 
 
-_IS_ANY = re.compile(r"[(!\s]*(?:len\()?[\w.]+(?:\(\))?\)?\s*(?:[><!=]=?=?\s*0)?\s*\)*")
+_IS_ANY = lazy_regex(r"[(!\s]*(?:len\()?[\w.]+(?:\(\))?\)?\s*(?:[><!=]=?=?\s*0)?\s*\)*")
 """A condition that there is something: `if batch`, `if (!batch.isEmpty())`."""
 
 
@@ -422,7 +423,7 @@ def _names_of_round(call: Call, scope: Scope, body: Span, facts: Facts) -> froze
     return frozenset(word for name in names for word in _WORD.findall(name))
 
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = lazy_regex(r"[A-Za-z_]\w*")
 
 
 def _uses_any(call: Call, names: frozenset[str], facts: Facts) -> bool:

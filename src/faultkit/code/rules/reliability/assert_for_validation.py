@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope, Step
 from faultkit.code.rules.rule import LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
-_WITH_LITERAL = re.compile(r"([<>]=?|==|!=|\bin)\s*[\"'\d({\[-]|\d\s*[<>]")
+_WITH_LITERAL = lazy_regex(r"([<>]=?|==|!=|\bin)\s*[\"'\d({\[-]|\d\s*[<>]")
 _ASGI = {"scope", "receive"}
 _TESTS = ("test_", "Test", "check", "_check", "assert", "_assert", "expect", "verify")
 
@@ -33,11 +34,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(step.span, "python -O removes this check of an argument", POSSIBLE)
 
 
-_NARROWS = re.compile(r"\bisinstance\b|\bis (?:not )?None\b|\bsettings\.|\bis_authenticated\b|\bcallable\b")
+_NARROWS = lazy_regex(r"\bisinstance\b|\bis (?:not )?None\b|\bsettings\.|\bis_authenticated\b|\bcallable\b")
 """What serves type checkers, or is about the program and not about a request."""
 
 
-_ROOT = re.compile(r"^(?:await\s+|self\.|int\(|float\(|json\.loads\()*")
+_ROOT = lazy_regex(r"^(?:await\s+|self\.|int\(|float\(|json\.loads\()*")
 
 
 def _is_of_request(step: Step, route: Scope, facts: Facts) -> bool:

@@ -6,9 +6,9 @@ a library calls it. An object of the program itself may wait for its listeners.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -17,14 +17,14 @@ from faultkit.code.rules.vocabulary.rejections import may_reject
 
 _TIMERS = frozenset({"setInterval", "setTimeout", "setImmediate", "process.nextTick", "queueMicrotask"})
 _SCHEDULES = frozenset({"schedule", "scheduleJob", "CronJob", "Cron"})
-_CRON = re.compile(r"@\w+|[\d*/,\-?LW#A-Z]+(?:\s+[\d*/,\-?LW#A-Z]+){4,5}")
+_CRON = lazy_regex(r"@\w+|[\d*/,\-?LW#A-Z]+(?:\s+[\d*/,\-?LW#A-Z]+){4,5}")
 _LISTENS = frozenset(("on", "once", "addListener", "prependListener"))
-_WITH_CATCH = re.compile(
+_WITH_CATCH = lazy_regex(
     r"(^|[._])(\w*[bB]ot|app|probot|router|hooks|agenda|program|page|browser|test|suite|emittery|inngest|\$)$|\("
 )
 """Receivers whose frameworks wait for the listener."""
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
-_CATCHES = re.compile(r"\.catch\s*\(")
+_CATCHES = lazy_regex(r"\.catch\s*\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -50,7 +50,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.callee, what, POSSIBLE if of_user or _may_wait(call) else LIKELY)
 
 
-_OWN_EMITTER = re.compile(r"[A-Z][a-z]\w*(?:\.\w+)*$")
+_OWN_EMITTER = lazy_regex(r"[A-Z][a-z]\w*(?:\.\w+)*$")
 
 
 def _may_wait(call: Call) -> bool:
@@ -137,7 +137,7 @@ def _scope_of(given: Argument, facts: Facts) -> Scope | None:
     return None if found is None else _async_function(found[1], facts)
 
 
-_BY_NAME = re.compile(r"((?:this\.)?[\w$#]+)(?:\.bind\(this\))?")
+_BY_NAME = lazy_regex(r"((?:this\.)?[\w$#]+)(?:\.bind\(this\))?")
 
 
 def _async_function(written: str, facts: Facts) -> Scope | None:

@@ -5,37 +5,37 @@ Evidence that it matters: something is awaited outside of every try, and the pro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 
-_VOID = re.compile(r"\basync\s+(?:\w+\s+)*void\s+\w+|\bvoid\s+\w+")
+_VOID = lazy_regex(r"\basync\s+(?:\w+\s+)*void\s+\w+|\bvoid\s+\w+")
 
 
-_SERVICE = re.compile(
+_SERVICE = lazy_regex(
     r"\b(Microsoft\.Extensions|Microsoft\.AspNetCore|IHostedService|BackgroundService|ILogger)\b"
 )
 """Words of programs without a screen, whose events come from brokers, timers and feeds."""
-_TAKES_ACTION = re.compile(
+_TAKES_ACTION = lazy_regex(
     r"(^|\.)(ForEach|Parallel\.(For|ForEach|Invoke)|Timer|Thread|StartNew|QueueUserWorkItem|UnsafeQueueUserWorkItem"
     r"|ChangeToken\.OnChange|PosixSignalRegistration\.Create|RegisterWaitForSingleObject)$"
 )
 """Calls whose lambda returns nothing, so that an async one is `async void`."""
-_REGISTERS = re.compile(r"(Token|Stopping|Started|Stopped|RequestAborted)$")
+_REGISTERS = lazy_regex(r"(Token|Stopping|Started|Stopped|RequestAborted)$")
 """Tokens of cancellation: what is registered with them is an action."""
 _SUBSCRIBES = frozenset(("Subscribe", "SubscribeAsync"))
-_WITH_ACTIONS = re.compile(r"\busing\s+(StackExchange\.Redis|System\.Reactive|R3|NATS\.Client\s*;)")
+_WITH_ACTIONS = lazy_regex(r"\busing\s+(StackExchange\.Redis|System\.Reactive|R3|NATS\.Client\s*;)")
 """Libraries whose Subscribe takes an action."""
-_AWAITED_EVENTS = re.compile(r"Async$")
+_AWAITED_EVENTS = lazy_regex(r"Async$")
 """Events whose handlers return a task: `ProcessMessageAsync`, `ReceivedAsync`."""
-_OF_HUB = re.compile(r"\.(?:Closed|Reconnecting|Reconnected)$")
+_OF_HUB = lazy_regex(r"\.(?:Closed|Reconnecting|Reconnected)$")
 """Events of a `HubConnection` of SignalR, whose handlers return a task."""
-_CLICK = re.compile(r"^On\w*Click(?:ed)?$")
+_CLICK = lazy_regex(r"^On\w*Click(?:ed)?$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

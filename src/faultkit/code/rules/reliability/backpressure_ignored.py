@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 
-_WAITS = re.compile(r"drain|writableNeedDrain|pipeline\(|\.pipe\(|pause\(|[bB]ackpressure|\.cork\(")
-_STREAMS = re.compile(
+_WAITS = lazy_regex(r"drain|writableNeedDrain|pipeline\(|\.pipe\(|pause\(|[bB]ackpressure|\.cork\(")
+_STREAMS = lazy_regex(
     r"(?:createWriteStream|createGzip|createBrotliCompress|createDeflate|PassThrough|Transform|Writable|ServerResponse"
     r"|createConnection|net\.connect|http\.request|https\.request)\b"
 )
 _RESPONSES = frozenset(("res", "response", "reply.raw", "ctx.res"))
-_MORE = re.compile(
+_MORE = lazy_regex(
     r"cursor|stream|rows|iterat|for_?each|query|scan|read|items|records|chunks|lines|pages", re.IGNORECASE
 )
 
 
-_CLIENTS = re.compile(
+_CLIENTS = lazy_regex(
     r"(?:^|[._#])\w*(?:clients|sockets|subscribers|connections|peers|viewers|listeners|members|sessions|conns)"
     r"(?:\.(?:values|keys)\(\)|\.get\([^()]*\))?\]?\)?(?:\s*\?\?.*)?$",
     re.IGNORECASE,

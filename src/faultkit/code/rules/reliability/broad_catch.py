@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
@@ -13,22 +14,22 @@ from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
 _ALL = frozenset({"BaseException", "builtins.BaseException", "Throwable", "java.lang.Throwable"})
 
-_REPORTS = re.compile(
+_REPORTS = lazy_regex(
     r"warn|report|handle_?error|trace_?back|_exc$|capture_?exception|^_*(raise|throw|fail|abort|reject)|Failure$"
     r"|failed$|exc_info|set_?exception|^err$",
     re.IGNORECASE,
 )
 """Names of functions that report the current error, or end with another one."""
-_NEAR = re.compile(
+_NEAR = lazy_regex(
     r"^_*(int|float|str|bool|len|get\w*|find\w*|parse\w*|decode|encode|split|strip|lower|upper|format|from\w*|to\w*"
     r"|is\w*|has\w*|gmtime|localtime|strptime|valueOf|substring|match|search|group|cast|name|type|getattr"
     r"|eval|list|tuple|dict|set|sorted|next|stat|add|append|trim|nextToken|intValue|size|toArray)$"
 )
-_IGNORED = re.compile(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
-_DIRECTIVE = re.compile(
+_IGNORED = lazy_regex(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
+_DIRECTIVE = lazy_regex(
     r"(?:#|//|/?\*+)\s*(?:pylint|noqa|nosec|type:|pragma|NOSONAR|NOPMD|todo|fixme|xxx)\b.*", re.IGNORECASE
 )
-_ASKS = re.compile(r"^_*(is|has|can|could|supports|should)_?|able$|^_?check", re.IGNORECASE)
+_ASKS = lazy_regex(r"^_*(is|has|can|could|supports|should)_?|able$|^_?check", re.IGNORECASE)
 """Names of functions that answer yes or no."""
 
 

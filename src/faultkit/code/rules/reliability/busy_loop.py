@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Place, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -33,18 +34,18 @@ _POLLS = frozenset(
 )  # fmt: skip
 _ASKS = frozenset({"get_nowait", "recv_nowait", "receive_nowait"})
 _WAITS = frozenset({"wait", "join", "get", "select", "poll", "acquire", "recv", "accept"})
-_EMPTY = re.compile(r"(Empty|WouldBlock)$")
-_COMMENT = re.compile(r"//[^\n]*|\bcontinue\b")
-_COMMENTS = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.DOTALL)
-_NOTHING = re.compile(r"\.(empty|isEmpty|is_empty)\(\)|\.(qsize|size)\(\)\s*==\s*0|\.length\s*===?\s*0")
+_EMPTY = lazy_regex(r"(Empty|WouldBlock)$")
+_COMMENT = lazy_regex(r"//[^\n]*|\bcontinue\b")
+_COMMENTS = lazy_regex(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.DOTALL)
+_NOTHING = lazy_regex(r"\.(empty|isEmpty|is_empty)\(\)|\.(qsize|size)\(\)\s*==\s*0|\.length\s*===?\s*0")
 """Conditions that hold while there is nothing to do."""
-_NO_ITEM = re.compile(r"(?:!|not )(\w+)$|(\w+)\s*(?:===?|is)\s*(?:null|undefined|None)$")
+_NO_ITEM = lazy_regex(r"(?:!|not )(\w+)$|(\w+)\s*(?:===?|is)\s*(?:null|undefined|None)$")
 _TAKES = frozenset({"shift", "poll", "popleft"})
 _TAKES_OF_REDIS = frozenset(
     {"lpop", "rpop", "lmove", "rpoplpush", "spop", "zpopmin", "zpopmax", "lPop", "rPop", "lMove"}
 )
 """Commands that answer at once when there is nothing; `blpop` and its relatives wait."""
-_ADVANCES = re.compile(r"(?<![=!<>])=(?![=>])|\+\+|--")
+_ADVANCES = lazy_regex(r"(?<![=!<>])=(?![=>])|\+\+|--")
 """Conditions that do the work of the loop: `while ((to[i++] = from[j++])) {}`."""
 _LEAVES = ("return", "break", "raise", "yield", "await")
 
@@ -98,7 +99,7 @@ _PAUSES = TextPattern(
     r"|yield\b|readline|input\(|WaitTimeSeconds|wait_time",
 )
 """What may wait in a round."""
-_STOPS = re.compile(
+_STOPS = lazy_regex(
     r"ctx|err|stop|cancel|clos|shut|done|interrupt|signal|quit|running|alive|active", re.IGNORECASE
 )
 
@@ -134,11 +135,11 @@ def _polls_remote(loop: Loop, facts: Facts) -> bool:
     return True
 
 
-_FINDS = re.compile(
+_FINDS = lazy_regex(
     r"^(find|fetch|load|list|claim|select|query|reserve|dequeue|getNext|nextPending|Find|Fetch|Load|Claim)"
 )
-_STORED = re.compile(r"(repo(sitory)?|dao|store|db|outbox|jobs|tasks|queue|client|api)$", re.IGNORECASE)
-_STATE = re.compile(r"\b(\w+)\.(status|state|Status|State|done|ready|isDone|Phase|phase|progress)\b")
+_STORED = lazy_regex(r"(repo(sitory)?|dao|store|db|outbox|jobs|tasks|queue|client|api)$", re.IGNORECASE)
+_STATE = lazy_regex(r"\b(\w+)\.(status|state|Status|State|done|ready|isDone|Phase|phase|progress)\b")
 
 
 def _asks_store(call: Call) -> bool:
@@ -196,7 +197,7 @@ def _selecting(loop: Loop, facts: Facts) -> Iterator[Hit]:
             return
 
 
-_CLOCK_ONLY = re.compile(
+_CLOCK_ONLY = lazy_regex(
     r"if\s+(time\.Since\(|time\.Now\(\)\.(After|Sub|Before)\(|\w+\.(Before|After)\(time\.Now\(\)|now\.Sub\()[^{}]*"
     r"\{[^{}]*\}"
 )
@@ -232,7 +233,7 @@ def _is_conditional(select: Span, loop: Loop, facts: Facts) -> bool:
     )
 
 
-_UNTIL_EMPTY = re.compile(
+_UNTIL_EMPTY = lazy_regex(
     r"^(?!.*\|\|)[\w.\[\]]+\.(?:length|size(?:\(\))?|Count)(?:\s*>\s*0)?$|^len\([\w.]+\)"
 )
 
@@ -325,7 +326,7 @@ _TRIES = frozenset(
     ("try_recv", "try_pop", "try_next", "TryDequeue", "TryTake", "TryRead", "TryPop", "tryReceive", "poll")
 )
 """Methods that answer at once when there is nothing."""
-_YIELDS = re.compile(r"yield|park|Spin|Yield|Wait|delay|join|await|Thread|Sleep|timeout", re.IGNORECASE)
+_YIELDS = lazy_regex(r"yield|park|Spin|Yield|Wait|delay|join|await|Thread|Sleep|timeout", re.IGNORECASE)
 
 
 def _tries(loop: Loop, facts: Facts) -> bool:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.built_requests import cancellation_tokens
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"\b(ct|cts|\w*[tT]oken\w*|CancellationToken|Application(?:Stopping|Stopped)|RequestAborted)\b"
 )
-_UNDONE = re.compile(r"^(Rollback|Dispose|Release|Unlock|Compensate)")
+_UNDONE = lazy_regex(r"^(Rollback|Dispose|Release|Unlock|Compensate)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -43,7 +44,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY if is_read else POSSIBLE)
 
 
-_READS = re.compile(
+_READS = lazy_regex(
     r"^(To(List|Array|Dictionary|HashSet)|All|Count|LongCount|Max|Min|Sum|Average|ForEach)Async$"
 )
 """Methods of Entity Framework that read any number of rows, and take a token."""
@@ -59,8 +60,8 @@ def _reads_rows(call: Call) -> bool:
     )
 
 
-_OWN = re.compile(r"^_?\w*[rR]epository$")
-_SHORT = re.compile(r"\d{1,3}$|TimeSpan\.FromMilliseconds\(\d{1,3}\)$|\w+\.Next\((?:\d{1,3},\s*)?\d{1,3}\)$")
+_OWN = lazy_regex(r"^_?\w*[rR]epository$")
+_SHORT = lazy_regex(r"\d{1,3}$|TimeSpan\.FromMilliseconds\(\d{1,3}\)$|\w+\.Next\((?:\d{1,3},\s*)?\d{1,3}\)$")
 """Pauses of less than a second."""
 
 
@@ -109,7 +110,7 @@ def _ends_between(name: str, call: Call, facts: Facts) -> bool:
 
 
 _CLOSED = r"\.(?:on|once|addEventListener)\(\s*['\"](?:close|aborted|abort)['\"]"
-_NEW = re.compile(r"\bsignal\s*:\s*AbortSignal\.timeout\([^()]*\)")
+_NEW = lazy_regex(r"\bsignal\s*:\s*AbortSignal\.timeout\([^()]*\)")
 
 
 def _signal_of(scope: Scope, facts: Facts) -> str:
@@ -125,7 +126,7 @@ def _signal_of(scope: Scope, facts: Facts) -> str:
     return ""
 
 
-_LIMIT = re.compile(
+_LIMIT = lazy_regex(
     r"\b(\w+)\s*=\s*(?:new\s+CancellationTokenSource\(\s*[^\s)]|CancellationTokenSource\.CreateLinkedTokenSource\()"
 )
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -24,7 +25,7 @@ _PYTHON = frozenset(
     for name in ("compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 )
 _JAVA_METHODS = frozenset({"matches", "replaceAll", "replaceFirst", "split"})
-_JAVA_ESCAPE = re.compile(r"\\(.)")
+_JAVA_ESCAPE = lazy_regex(r"\\(.)")
 _LONGEST = 1000
 
 
@@ -83,15 +84,15 @@ def _piece(expression: _Expression, language: str, facts: Facts) -> Span | None:
 
 
 _DECLARED = {
-    "javascript": re.compile(
+    "javascript": lazy_regex(
         r"\bpattern['\"]?:\s*(?P<quote>['\"])(?P<pattern>\^(?:\\.|(?!(?P=quote)).)*)(?P=quote)"
     ),
-    "java": re.compile(r"@(?:\w+:)?Pattern\(\s*regexp\s*=\s*\"(?P<pattern>(?:\\.|[^\"\\])*)\""),
-    "csharp": re.compile(
+    "java": lazy_regex(r"@(?:\w+:)?Pattern\(\s*regexp\s*=\s*\"(?P<pattern>(?:\\.|[^\"\\])*)\""),
+    "csharp": lazy_regex(
         r"\[\s*(?:RegularExpression|GeneratedRegex)\(\s*(?P<raw>@?)\"(?P<pattern>(?:\\.|[^\"\\])*)\""
         r"(?![^\]]*(?:NonBacktracking|,\s*\d+\s*\)))"
     ),
-    "python": re.compile(
+    "python": lazy_regex(
         r"\b(?:RegexValidator|Regexp|matches_re|re_path|RegexField|RegexConverter|extract)"
         r"\(\s*(?:regex=)?r['\"](?P<pattern>(?:\\.|[^'\"\\])*)['\"]"
     ),
@@ -220,7 +221,7 @@ def _in_kotlin(facts: Facts) -> Iterator[_Expression]:
             yield _Expression(pattern, flags, whole, value.span)
 
 
-_TO_REGEX = re.compile(
+_TO_REGEX = lazy_regex(
     r"(?:\"\"\"(?P<raw>(?:(?!\"\"\").)*)\"\"\"|(?<!\")\"(?P<plain>(?:\\.|[^\"\\\n])*)\")\s*\.toRegex\(\s*\)",
     re.DOTALL,
 )

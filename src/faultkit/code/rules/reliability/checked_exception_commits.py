@@ -5,9 +5,9 @@ It is shown if the function, or one of the file that it calls, throws a checked 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import JAVA, KOTLIN, LIKELY, Hit, Rule
@@ -25,8 +25,8 @@ _CHECKED = frozenset(
 _DECLARED = TextPattern(
     r"\bclass\s+(\w+)(?:<[^>{]*>)?\s*(?:\([^{}]*?\)\s*)?(?:extends\s+|:\s*)(?:[a-z]\w*\.)*(\w+)"
 )
-_STATED = re.compile(r"rollback|RollbackFor|readOnly\s*=\s*true|NOT_SUPPORTED|NEVER|SUPPORTS\b")
-_THROWN = re.compile(r"(?:throw\s+)?(?:new\s+)?(?:\w+\.)*([A-Z]\w*)\s*\(")
+_STATED = lazy_regex(r"rollback|RollbackFor|readOnly\s*=\s*true|NOT_SUPPORTED|NEVER|SUPPORTS\b")
+_THROWN = lazy_regex(r"(?:throw\s+)?(?:new\s+)?(?:\w+\.)*([A-Z]\w*)\s*\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

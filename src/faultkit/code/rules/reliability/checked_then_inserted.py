@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -33,7 +34,7 @@ _GUARDS = TextPattern(
     re.IGNORECASE,
 )
 """What refuses a second row that is the same; it does not refuse one row too many."""
-_REFUSED = re.compile(r"check_?violation|23514|Integrity|ConstraintViolation", re.IGNORECASE)
+_REFUSED = lazy_regex(r"check_?violation|23514|Integrity|ConstraintViolation", re.IGNORECASE)
 """Errors of a constraint on the number itself."""
 _CHECKS = NamePattern(
     r"^(exists\w*|existsBy\w*|findBy\w*|findOne\w*|findFirst\w*|findUnique\w*|find_one|find_by_\w+|count\w*|Any(Async)?|(Long)?CountAsync"
@@ -48,10 +49,10 @@ _INSERTS = frozenset(
      "Save", "bulk_create", "insertAndGetId", "insertReturning", "insert_many", "insertMany", "InsertMany",
      "addNew", "createEntity", "store")
 )  # fmt: skip
-_FROM = re.compile(r"\bfrom\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
-_INTO = re.compile(r"\binto\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
-_MODEL = re.compile(r"\b(?:query|select|exists)\(\s*(?:func\.count\()?\s*([A-Z]\w*)")
-_MADE = re.compile(r"^(?:new\s+|&)?([A-Z]\w*)\s*[({]")
+_FROM = lazy_regex(r"\bfrom\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
+_INTO = lazy_regex(r"\binto\s+[\"'`\[]?([\w.]+)", re.IGNORECASE)
+_MODEL = lazy_regex(r"\b(?:query|select|exists)\(\s*(?:func\.count\()?\s*([A-Z]\w*)")
+_MADE = lazy_regex(r"^(?:new\s+|&)?([A-Z]\w*)\s*[({]")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -85,12 +86,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(claim.span, what, POSSIBLE if _is_harmless(claim, facts) else LIKELY)
 
 
-_FILLED = re.compile(r"cache|memo|lookup|known", re.IGNORECASE)
+_FILLED = lazy_regex(r"cache|memo|lookup|known", re.IGNORECASE)
 
 
-_FILLS = re.compile(r"^(fetch|getOr[A-Z]\w*|get_or_\w+|remember|wrap)$")
-_CONSTANT = re.compile(r"(?:\w+(?:\.|::))?[A-Z][A-Z0-9_]{2,}")
-_OF_CONTENT = re.compile(r"hash|digest|sha\d|md5|checksum|fingerprint", re.IGNORECASE)
+_FILLS = lazy_regex(r"^(fetch|getOr[A-Z]\w*|get_or_\w+|remember|wrap)$")
+_CONSTANT = lazy_regex(r"(?:\w+(?:\.|::))?[A-Z][A-Z0-9_]{2,}")
+_OF_CONTENT = lazy_regex(r"hash|digest|sha\d|md5|checksum|fingerprint", re.IGNORECASE)
 
 
 def _is_harmless(claim: Claim, facts: Facts) -> bool:
@@ -126,7 +127,7 @@ def _says_under_way(thing: Thing) -> bool:
     return _UNDER_WAY.search(thing.store) is not None
 
 
-_UNDER_WAY = re.compile(r"(?i:busy|locked|active|in_?progress|in_?flight|taken|claimed|sold|used)|[a-z]ing\b")
+_UNDER_WAY = lazy_regex(r"(?i:busy|locked|active|in_?progress|in_?flight|taken|claimed|sold|used)|[a-z]ing\b")
 _OTHERS = {
     "key": "another process may set the same key",
     "size": "another process may add one more",
@@ -136,7 +137,7 @@ _OTHERS = {
 }
 
 
-_SEEDS = re.compile(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)")
+_SEEDS = lazy_regex(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)")
 
 
 def _by_stores(facts: Facts) -> Iterator[tuple[Hit, bool]]:
@@ -202,7 +203,7 @@ def _is_condition(check: Call, scope: Scope, facts: Facts) -> bool:
 
 
 _COUNTS = NamePattern(r"^(?i:count\w*|fetchval|scalar\w*|queryForObject|findAndCount)$")
-_COMPARES = re.compile(r"(?<![-=<>])[<>]=?(?![<>])\s*(?!0\b)")
+_COMPARES = lazy_regex(r"(?<![-=<>])[<>]=?(?![<>])\s*(?!0\b)")
 
 
 def _is_limit(check: Call, scope: Scope, facts: Facts) -> bool:
@@ -258,7 +259,7 @@ def _is_of_same_id(check: Call, insert: Call, facts: Facts) -> bool:
     )
 
 
-_STORES = re.compile(
+_STORES = lazy_regex(
     r"context|db|repo|store|session|dao|unit|uow|manager|service|client|api|dal", re.IGNORECASE
 )
 
@@ -376,9 +377,9 @@ def _by_sql(facts: Facts) -> Iterator[tuple[Hit, bool]]:
                 break
 
 
-_TABLE = re.compile(rb"\b(?:into|from)\b", re.IGNORECASE)
-_SELECTS = re.compile(r"\s*select\b.*?\bfrom\s+[\"'`\[]?([\w.]+).*\bwhere\b", re.IGNORECASE | re.DOTALL)
-_INSERTS_INTO = re.compile(r"\s*insert\s+into\s+[\"'`\[]?([\w.]+)(?!.*\bselect\b)", re.IGNORECASE | re.DOTALL)
+_TABLE = lazy_regex(rb"\b(?:into|from)\b", re.IGNORECASE)
+_SELECTS = lazy_regex(r"\s*select\b.*?\bfrom\s+[\"'`\[]?([\w.]+).*\bwhere\b", re.IGNORECASE | re.DOTALL)
+_INSERTS_INTO = lazy_regex(r"\s*insert\s+into\s+[\"'`\[]?([\w.]+)(?!.*\bselect\b)", re.IGNORECASE | re.DOTALL)
 
 
 def _by_texts(facts: Facts) -> Iterator[Hit]:

@@ -7,9 +7,9 @@ parameters takes one from a pool and keeps only its statement. What a function o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import (
     CSHARP,
@@ -140,7 +140,7 @@ def _is_lost_by_statement(call: Call, facts: Facts) -> bool:
     )
 
 
-_OF_STATEMENT = re.compile(r"\.(?:getConnection\(\)|connection)\??\.close\(|\bcloseQuietly\(")
+_OF_STATEMENT = lazy_regex(r"\.(?:getConnection\(\)|connection)\??\.close\(|\bcloseQuietly\(")
 
 
 def _closes_of_statement(call: Call, facts: Facts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -18,7 +19,7 @@ _AGAIN = TextPattern(
 )
 _OFF = TextPattern(r"\b(AutomaticRecoveryEnabled\s*=\s*false|setAutomaticRecoveryEnabled\(\s*false\s*\))")
 _CONNECTS = TextPattern(r"\b(?:CreateConnection|newConnection)(?:Async)?\(")
-_SILENT = re.compile(
+_SILENT = lazy_regex(
     r"\bheartbeat\s*[=:]\s*0\b|\bsetRequestedHeartbeat\(\s*0\s*\)|\bRequestedHeartbeat\s*=\s*(TimeSpan\.Zero|0\b)"
 )
 _BROKER = TextPattern(r"pika|amqp|[rR]abbit")

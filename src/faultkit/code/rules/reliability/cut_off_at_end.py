@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -14,8 +15,8 @@ from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKEL
 from faultkit.code.rules.vocabulary.left_running import WORDS, left_running
 
 _SERVES = frozenset(("ListenAndServe", "ListenAndServeTLS", "Serve", "ServeTLS", "Start", "StartTLS"))
-_WAITS_IN_GO = re.compile(r"<-|\.Wait\(|\bselect\s*\{|\.Shutdown\(|\.Sleep\(|[wW]ait\w*\(")
-_TERMS = re.compile(r"SIGTERM|SIGINT|\"TERM\"")
+_WAITS_IN_GO = lazy_regex(r"<-|\.Wait\(|\bselect\s*\{|\.Shutdown\(|\.Sleep\(|[wW]ait\w*\(")
+_TERMS = lazy_regex(r"SIGTERM|SIGINT|\"TERM\"")
 
 
 def ends_that_cut_off(facts: Facts) -> Iterator[Hit]:
@@ -109,7 +110,7 @@ _EXITS = {
     "python": ("sys.exit", "os._exit", "exit", "quit", "os.kill"),
     "csharp": ("Environment.Exit", "Environment.FailFast"),
 }
-_WORKS = re.compile(
+_WORKS = lazy_regex(
     r"while True|while not|for \w+ in \w*(consumer|messages|subscription)|\.run\(|serve_forever"
     r"|start_consuming|run_forever|wait_for_termination|\.start\("
 )
@@ -184,8 +185,8 @@ def _is_hasty(call: Call) -> bool:
     return call.method in ("close", "disconnect", "cancel") and not call.is_awaited
 
 
-_RUST_SIGNALS = re.compile(r"signal\.ctrl_c$|signal\.unix\.signal$|^ctrlc\.set_handler$|signal_hook")
-_RUST_WORKS = re.compile(
+_RUST_SIGNALS = lazy_regex(r"signal\.ctrl_c$|signal\.unix\.signal$|^ctrlc\.set_handler$|signal_hook")
+_RUST_WORKS = lazy_regex(
     r"axum|hyper|tonic|actix|warp|listener|consumer|rdkafka|lapin|worker|mpsc|queue", re.I
 )
 
@@ -212,9 +213,9 @@ def _rust(facts: Facts) -> Iterator[Hit]:
             )
 
 
-_SECOND = re.compile(r"Interlocked\.Increment|\+\+|\b\w*(?:[cC]ount|[aA]lready|[tT]wice|[fF]orced?)\w*\b")
+_SECOND = lazy_regex(r"Interlocked\.Increment|\+\+|\b\w*(?:[cC]ount|[aA]lready|[tT]wice|[fF]orced?)\w*\b")
 """A handler of signals that ends the process only when the signal comes again."""
-_CSHARP_SIGNALS = re.compile(r"CancelKeyPress|ProcessExit|\.Unloading$")
+_CSHARP_SIGNALS = lazy_regex(r"CancelKeyPress|ProcessExit|\.Unloading$")
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
@@ -275,8 +276,8 @@ def _jvm(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() cuts off what is being worked on", LIKELY)
 
 
-_IS_ZERO = re.compile(r"0L?|Duration\.ZERO|TimeUnit\.\w+|Duration\.ofMillis\(0\)")
-_SERVERS = re.compile(r"server|executor|pool|workers?|scheduler", re.IGNORECASE)
+_IS_ZERO = lazy_regex(r"0L?|Duration\.ZERO|TimeUnit\.\w+|Duration\.ofMillis\(0\)")
+_SERVERS = lazy_regex(r"server|executor|pool|workers?|scheduler", re.IGNORECASE)
 
 
 RULE = Rule(

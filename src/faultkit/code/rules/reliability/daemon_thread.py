@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import POSSIBLE, PYTHON, Hit, Rule
 
-_WORKS = re.compile(
+_WORKS = lazy_regex(
     r"write|save|send|flush|upload|commit|persist|process|worker|job|queue|publish", re.IGNORECASE
 )
 
@@ -29,7 +30,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _of_classes(facts)
 
 
-_SAVES = re.compile(
+_SAVES = lazy_regex(
     r"(?:^|_)(write|save|send|flush|insert|upload|commit|persist|publish|store)", re.IGNORECASE
 )
 

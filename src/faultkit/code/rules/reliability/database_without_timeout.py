@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.waits import is_bounded
@@ -35,7 +36,7 @@ _TIMEOUTS: dict[str, tuple[str, ...]] = {
     "pg.Pool": ("connectionTimeoutMillis", "statement_timeout", "query_timeout"),
     "pg.Client": ("connectionTimeoutMillis", "statement_timeout", "query_timeout"),
 }
-_OF_DEPLOYMENT = re.compile(
+_OF_DEPLOYMENT = lazy_regex(
     r"(os\.environ|getenv|process\.env|settings|config)\b.*(URL|URI|DSN|url|uri|dsn)", re.DOTALL
 )
 """Addresses that come from the deployment, which can set a timeout there."""
@@ -44,7 +45,7 @@ _SHOWN = dict.fromkeys(
 )
 
 
-_REDIS_OFF = re.compile(r"\b(?:Read|Write)Timeout:\s*-[12]\b")
+_REDIS_OFF = lazy_regex(r"\b(?:Read|Write)Timeout:\s*-[12]\b")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

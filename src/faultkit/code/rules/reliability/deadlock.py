@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, Region, guard_of, lock_regions
 
-_ORDERS = re.compile(
+_ORDERS = lazy_regex(
     r"\bsort|identityHashCode|compareTo|\bmin\(|\bmax\(|[<>]=?\s*\w+(\.\w+)*\.?\w*|tryLock|try_lock",
     re.IGNORECASE,
 )
@@ -18,7 +19,7 @@ _ORDERS = re.compile(
 
 
 _SUBMITS = ("submit", "execute", "invokeAll", "map")
-_GETS = re.compile(r"\.(result|get|join)\(|\binvokeAll\(|\bwait\(|as_completed\(")
+_GETS = lazy_regex(r"\.(result|get|join)\(|\binvokeAll\(|\bwait\(|as_completed\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -68,7 +69,7 @@ def _is_bounded(pool: str, facts: Facts) -> bool:
     return any(_BOUNDED.search(call.name) for call in made)
 
 
-_BOUNDED = re.compile(r"ThreadPoolExecutor$|ProcessPoolExecutor$|newFixedThreadPool$|newSingleThread\w*$")
+_BOUNDED = lazy_regex(r"ThreadPoolExecutor$|ProcessPoolExecutor$|newFixedThreadPool$|newSingleThread\w*$")
 
 
 def _guards(facts: Facts) -> list[Region]:

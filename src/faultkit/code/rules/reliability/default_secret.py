@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.telling_types import is_about_secrets, is_secret_name
@@ -22,26 +23,26 @@ _SETS = (
 _LOOKUPS = (
     # getenv("NAME", "default"), config("NAME", default="default"), getEnv("NAME", "default"),
     # getOrDefault("NAME", "default"); not setenv("NAME", "value")
-    re.compile(
+    lazy_regex(
         rf"(?<!\w)(?!(?i:{_SETS})(?:_|[A-Z]|env|config))"
         rf"(?:environ\.get|\w*config|getOrDefault|\w*[eE]nv\w*|\w*config\w*\.get(?:String)?|GetValue<string>)\(\s*"
         rf"[\"'`]([\w.:-]{{3,60}})[\"'`]\s*,\s*(?:default\s*=\s*)?{_TEXT}\s*\)"
     ),
     # process.env.NAME || 'default'
-    re.compile(rf"process\.env(?:\.|\[[\"'])(\w{{3,60}})(?:[\"']\])?\s*(?:\|\||\?\?)\s*{_TEXT}"),
+    lazy_regex(rf"process\.env(?:\.|\[[\"'])(\w{{3,60}})(?:[\"']\])?\s*(?:\|\||\?\?)\s*{_TEXT}"),
     # getenv("NAME") or "default", GetEnvironmentVariable("NAME") ?? "default", getenv("NAME") ?: "default"
-    re.compile(
+    lazy_regex(
         rf"(?:getenv|environ\.get|GetEnvironmentVariable|[cC]onfig\w*\.get|[cC]onfiguration|[cC]onfig)[(\[]\s*"
         rf"[\"']([\w.:-]{{3,60}})[\"']\s*[)\]]\s*(?:or|\?\?|\?:|\|\|)\s*{_TEXT}"
     ),
     # Optional.ofNullable(System.getenv("NAME")).orElse("default"), env::var("NAME").unwrap_or("default")
-    re.compile(
+    lazy_regex(
         rf"(?:getenv|env::var|var)\(\s*[\"'](\w{{3,60}})[\"']\s*\)\)?\s*"
         rf"\.(?:orElse|unwrap_or|unwrap_or_else)\(\s*(?:\|\w*\|\s*)?"
         rf"(?:String::from\(\s*)?{_TEXT}"
     ),
     # @Value("${name:default}")
-    re.compile(r"@Value\(\s*\"\\?\$\{([\w.-]{3,60}):()?([^}\"\n]{1,80})\}\"\s*\)"),
+    lazy_regex(r"@Value\(\s*\"\\?\$\{([\w.-]{3,60}):()?([^}\"\n]{1,80})\}\"\s*\)"),
 )
 _GIVEN = TextPattern(r"[(\[]\s*[\"'`][\w.:-]{3,60}[\"'`]\s*[,)\]]")
 """What stands in all of these but two, which begin with a word; it is found faster than their beginnings."""
@@ -49,20 +50,20 @@ _READS = ("nv", "onfig", "Default", "GetValue", "var")
 """Of which one stands before it."""
 _WHOLE = 400
 """Characters of a look-up, at most."""
-_NO_SECRET = re.compile(
+_NO_SECRET = lazy_regex(
     r"^$|^(?:none|null|undefined|false|true|\d+|x+|\*+)$|^/|\.(?:pem|key|json|crt|txt|yml)$"
     r"|^(?:omit|include|same-origin|required|optional|basic|bearer|header|env|file|vault|auto|disabled|enabled)$"
     r"|^(?-i:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)$",
     re.IGNORECASE,
 )
 """Values that are empty, a path, a mode (`credentials: 'omit'`), or the name of another setting."""
-_DATABASE = re.compile(
+_DATABASE = lazy_regex(
     r"(?:^|_)(?:DATABASE|DB|MONGO\w*|POSTGRES\w*|SQLALCHEMY\w*)_?(?:URL|URI|DSN)$|^datasource\.url$",
     re.IGNORECASE,
 )
-_MEMORY = re.compile(r"sqlite|:memory:|h2:mem|hsqldb:mem", re.IGNORECASE)
+_MEMORY = lazy_regex(r"sqlite|:memory:|h2:mem|hsqldb:mem", re.IGNORECASE)
 _MEMORIES = (b"sqlite", b":memory:", b"h2:mem", b"hsqldb:mem")
-_GUARDED = re.compile(r"\btest|\bdev(?:elopment)?\b|\blocal\b|example|demo", re.IGNORECASE)
+_GUARDED = lazy_regex(r"\btest|\bdev(?:elopment)?\b|\blocal\b|example|demo", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -93,7 +94,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(span, f"without {name}, the secret is a constant of the code", sure)
 
 
-_PASSWORD = re.compile(r"pass(?:word|wd|phrase)?$|pwd$", re.IGNORECASE)
+_PASSWORD = lazy_regex(r"pass(?:word|wd|phrase)?$|pwd$", re.IGNORECASE)
 
 
 def _is_refused(default: str, text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
@@ -13,9 +14,9 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.returned_values import own_function
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_STARTS = re.compile(r"(^|\.)CompletableFuture\.(runAsync|supplyAsync)(\(\)|$)")
-_SEES = re.compile(r"\.(exceptionally|handle|whenComplete|join|get|exceptionallyCompose)(\(\)|$)")
-_EXECUTORS = re.compile(r"(^|\.)\w*([eE]xecutor\w*|[pP]ool|[sS]cheduler)$")
+_STARTS = lazy_regex(r"(^|\.)CompletableFuture\.(runAsync|supplyAsync)(\(\)|$)")
+_SEES = lazy_regex(r"\.(exceptionally|handle|whenComplete|join|get|exceptionallyCompose)(\(\)|$)")
+_EXECUTORS = lazy_regex(r"(^|\.)\w*([eE]xecutor\w*|[pP]ool|[sS]cheduler)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -66,7 +67,7 @@ _STAGES = frozenset(
     ("thenAccept", "thenRun", "thenApply", "thenCompose", "thenAcceptAsync", "thenRunAsync", "thenApplyAsync",
      "thenComposeAsync", "thenCombine", "thenAcceptBoth")
 )  # fmt: skip
-_HANDLED = re.compile(r"\.(?:exceptionally\w*|handle|handleAsync|whenComplete\w*|join|get|orTimeout)\(")
+_HANDLED = lazy_regex(r"\.(?:exceptionally\w*|handle|handleAsync|whenComplete\w*|join|get|orTimeout)\(")
 
 
 def _is_stage(call: Call, facts: Facts) -> bool:
@@ -90,7 +91,7 @@ def _is_seen_elsewhere(first: Call, facts: Facts) -> bool:
 
 
 _REACTIVE = ("reactor.core.publisher", "org.springframework.web.reactive.function.client", "io.reactivex")
-_RECOVERS = re.compile(
+_RECOVERS = lazy_regex(
     r"\.(?:onError\w*|doOnError|retry\w*|on_error|doFinally|materialize|toBlocking)\s*[({]"
 )
 
@@ -105,10 +106,10 @@ def _is_subscribed(call: Call, facts: Facts) -> bool:
     return is_reactive and call.origin is not None and not _RECOVERS.search(facts.text(call.span))
 
 
-_TEMPLATES = re.compile(
+_TEMPLATES = lazy_regex(
     r"(^|\.)(KafkaTemplate|ReactiveKafkaProducerTemplate)\.send$|(^|\.)kafkaTemplate\.send$"
 )
-_PRODUCERS = re.compile(r"(^|\.)(KafkaProducer|Producer)\.send$")
+_PRODUCERS = lazy_regex(r"(^|\.)(KafkaProducer|Producer)\.send$")
 
 
 _TEMPLATE_TYPES = NamePattern(r"(^|\.)(KafkaTemplate|ReactiveKafkaProducerTemplate)$")
@@ -173,7 +174,7 @@ def _may_fail(task: Call, facts: Facts) -> bool:
     return any(_fails(call, facts) for call in facts.within(facts.calls, given.value.span))
 
 
-_COLLECTION = re.compile(r"(?:Map|List|Set|Queue|Deque|Collection)$")
+_COLLECTION = lazy_regex(r"(?:Map|List|Set|Queue|Deque|Collection)$")
 
 
 def _is_of_collection(call: Call, facts: Facts) -> bool:

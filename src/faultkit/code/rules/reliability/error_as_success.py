@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -38,17 +39,17 @@ from faultkit.code.rules.vocabulary.unset_statuses import is_answered_plainly, u
 
 _KEYS = r"(?:[eE]rror|[eE]rrors|[eE]rr|[eE]xception|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NO_ERROR = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\")\b)"
-_ERROR_BODY = re.compile(
+_ERROR_BODY = lazy_regex(
     rf"[\"']{_KEYS}\\?[\"']\s*[:,]{_NO_ERROR}|[{{,(]\s*{_KEYS}\s*[:=](?!=){_NO_ERROR}|\{{\s*(?:error|err)\s*[,}}]"
     r"|[\"']?\b(?:success|Success|ok|OK|Ok)[\"']?\s*[:,=]\s*(?:False|false)\b"
     r"|[\"']?\bstatus[\"']?\s*[:,=]\s*[\"'](?:error|fail\w*)[\"']"
 )
-_STATUS = re.compile(
+_STATUS = lazy_regex(
     r"\.status\(|\.status\s*=[^=]|status_?[cC]ode\s*=[^=]|\bstatus\s*=[^=]|\bstatus:\s*[^\"'\s]|WriteHeader\("
     r"|writeHead\(|http\.Error\(|\.code\(|\bAbort\w*\(|sendStatus\(|SendStatus\(|\.sendError\(|\.setStatus\("
     r"|HTTPException|\babort\(|set_status\(|\bstatus\s*,|\bstatus\s*\}"
 )
-_SUCCESS = re.compile(
+_SUCCESS = lazy_regex(
     r"\.(?:status|code|Status)\(\s*(?:20\d|(?:http|fiber)\.StatusOK|HttpStatus\.OK\w*|StatusCodes\.OK)\s*\)"
     r"|\bstatus(?:_code)?\s*[=:]\s*(?:20\d|\w*\.?HTTP_200_OK|HTTPStatus\.OK)\b"
 )
@@ -68,11 +69,11 @@ _PYTHON = frozenset(
 )
 _SENDS = frozenset({"json", "send", "jsonp"})
 _GO_CODED = frozenset({"JSON", "IndentedJSON", "PureJSON", "SecureJSON", "String"})
-_MADE_OF_ERROR = re.compile(r"(?:\.|new )\w*(?:[eE]rror|[fF]ail)\w*\(|\be\w*\.get(?:Localized)?Message\(\)")
+_MADE_OF_ERROR = lazy_regex(r"(?:\.|new )\w*(?:[eE]rror|[fF]ail)\w*\(|\be\w*\.get(?:Localized)?Message\(\)")
 """A body that a function for errors makes, or that holds the text of the exception."""
-_PROXIED = re.compile(r"[\"']?statusCode[\"']?\s*:\s*200\b")
+_PROXIED = lazy_regex(r"[\"']?statusCode[\"']?\s*:\s*200\b")
 """The answer of a function behind a gateway."""
-_PAIR = re.compile(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
+_PAIR = lazy_regex(r"[)\]}\"'\w]\s*,\s*[\w.]+\s*$")
 """The end of `return body, status`."""
 
 
@@ -136,7 +137,7 @@ def _found(facts: Facts) -> Iterator[Hit]:
                 yield Hit(span, _ANSWERED, _confidence(span, facts))
 
 
-_REDIRECT = re.compile(r"redirect", re.IGNORECASE)
+_REDIRECT = lazy_regex(r"redirect", re.IGNORECASE)
 """An answer that sends the client to another address."""
 _ANSWERED = "this answers an error with a status of success"
 
@@ -178,7 +179,7 @@ def _is_any(text: str) -> bool:
     return len(text) > 2
 
 
-_VERDICT = re.compile(r"[\"']?\b(?:is_?)?[vV]alid[\"']?\s*[:=]\s*[fF]alse|[\"']warnings?[\"']\s*:")
+_VERDICT = lazy_regex(r"[\"']?\b(?:is_?)?[vV]alid[\"']?\s*[:=]\s*[fF]alse|[\"']warnings?[\"']\s*:")
 """Answers to the question whether something is valid, and those of success with a remark."""
 
 
@@ -342,9 +343,9 @@ def _is_java_error(text: str, route: Scope, facts: Facts) -> bool:
     return _JAVA_BODY.match(text) is not None and _is_body(route, facts) and says_failure(text)
 
 
-_JAVA_MAP = re.compile(r"(Collections\.singletonMap|Map\.of)\(")
-_JAVA_BODY = re.compile(r"(new )?[A-Z]\w*(<\w*>)?[.(]")
-_NO_BODY = re.compile(r"ModelAndView|ProblemDetail|ErrorResponse\.|ResponseStatusException")
+_JAVA_MAP = lazy_regex(r"(Collections\.singletonMap|Map\.of)\(")
+_JAVA_BODY = lazy_regex(r"(new )?[A-Z]\w*(<\w*>)?[.(]")
+_NO_BODY = lazy_regex(r"ModelAndView|ProblemDetail|ErrorResponse\.|ResponseStatusException")
 
 
 def _is_body(route: Scope, facts: Facts) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import is_clean_up
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 
-_ANSWERS = re.compile(
+_ANSWERS = lazy_regex(
     r"""^[\[(]?\s*["'](?:/\S*/)?(grep|egrep|fgrep|rg|diff|cmp|test|pgrep|pkill|which)["'\s]"""
 )
 """Programs whose exit status is an answer, not a failure."""
@@ -26,12 +27,12 @@ _RUNS = {
     "csharp": ("WaitForExit", "WaitForExitAsync"),
 }
 _PROGRAM = {
-    "rust": re.compile(r"\bCommand\b"),
-    "java": re.compile(r"ProcessBuilder|Runtime\.getRuntime\(\)\.exec|\bProcess\b"),
-    "csharp": re.compile(r"Process\.Start|new Process\b"),
+    "rust": lazy_regex(r"\bCommand\b"),
+    "java": lazy_regex(r"ProcessBuilder|Runtime\.getRuntime\(\)\.exec|\bProcess\b"),
+    "csharp": lazy_regex(r"Process\.Start|new Process\b"),
 }
 _PROGRAM["kotlin"] = _PROGRAM["java"]
-_LOOKED_AT = re.compile(
+_LOOKED_AT = lazy_regex(
     r"success\(\)|\.code\(\)|exitValue|ExitCode|exit_ok|\.status\b(?!\()|exitCode|ensure!|isAlive|destroy|kill\(|Kill\("
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -23,7 +24,7 @@ from faultkit.code.rules.vocabulary.message_consumers import Consumer, message_c
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_SETTLES = re.compile(
+_SETTLES = lazy_regex(
     r"^(n?ack|term|reject|basic_(n?ack|reject)|double_ack|in_progress)(_with)?(Async)?$", re.IGNORECASE
 )
 _PARSES = frozenset(
@@ -77,7 +78,7 @@ def _is_expected(handler: Handler, facts: Facts) -> bool:
 
 
 _QUIET = frozenset(("debug", "info", "warn", "warning", "trace", "verbose", "Debug", "Info", "Warn"))
-_GIVEN_UP = re.compile(r"Max(imum)?Retr|Retries?(Exceeded|Exhausted)|RetryError")
+_GIVEN_UP = lazy_regex(r"Max(imum)?Retr|Retries?(Exceeded|Exhausted)|RetryError")
 
 
 def _is_part(each: Try, consumer: Consumer, facts: Facts) -> bool:
@@ -209,7 +210,7 @@ def _chained(each: DroppedFailure, acks: tuple[Call, ...], facts: Facts) -> Call
     return next((ack for ack in acks if any(is_within(ack.span, span) for span in later)), None)
 
 
-_ANSWERS = re.compile(
+_ANSWERS = lazy_regex(
     r"^(n?ack|nak|term|reject|basic_n?ack|requeue|abandon|dead_?letter)(_with)?", re.IGNORECASE
 )
 _COLLECTS = frozenset(("append", "push", "add", "Add"))
@@ -274,10 +275,10 @@ _DONE = NamePattern(
     re.IGNORECASE,
 )
 _STATE = NamePattern(r"(?:^|_)(?:status|state)$", re.IGNORECASE)
-_DONE_VALUE = re.compile(r"sent|done|processed|published|deliver|complete|success", re.IGNORECASE)
-_SPLIT = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_HAS_UPDATE = re.compile(rb"update\s", re.IGNORECASE)
-_SQL_DONE = re.compile(
+_DONE_VALUE = lazy_regex(r"sent|done|processed|published|deliver|complete|success", re.IGNORECASE)
+_SPLIT = lazy_regex(r"(?<=[a-z])(?=[A-Z])")
+_HAS_UPDATE = lazy_regex(rb"update\s", re.IGNORECASE)
+_SQL_DONE = lazy_regex(
     r"\bupdate\s+[\w.\"`]+\s+set\s+\"?(?:\w*_)?(?:sent|processed|published|delivered|dispatched|done|completed|handled"
     r"|relayed)(?:_at|_on)?\b",
     re.IGNORECASE,
@@ -327,7 +328,7 @@ def _marked(each: DroppedFailure, marks: tuple[Assignment, ...], facts: Facts) -
     return None
 
 
-_READS_MESSAGE = re.compile(r"(?:get|read)_?(?:[bB]ody|[tT]ext|[bB]ytes|[pP]ayload|[vV]alue|UTF)\w*$")
+_READS_MESSAGE = lazy_regex(r"(?:get|read)_?(?:[bB]ody|[tT]ext|[bB]ytes|[pP]ayload|[vV]alue|UTF)\w*$")
 
 
 def _works(work: Span, facts: Facts) -> bool:

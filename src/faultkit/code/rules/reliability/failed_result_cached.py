@@ -5,30 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 
-_HANDLED = re.compile(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
-_ENDS = re.compile(
+_HANDLED = lazy_regex(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
+_ENDS = lazy_regex(
     r"close|stop|shut|dispos|destroy|flush|drain|loop|task|\brun|main|cleanup|teardown|finish", re.IGNORECASE
 )
 """Work that is done once at most, whether it fails or not."""
-_STARTS = re.compile(
+_STARTS = lazy_regex(
     r"^(fetch|connect|load|get|query|request|find|list|read|search|post|lookup|download|resolve)([A-Z_]|$)"
 )
 _FORGETS = {
-    "java": re.compile(r"whenComplete|exceptionally|\.handle\(|\.remove\(|invalidate"),
-    "kotlin": re.compile(r"invokeOnCompletion|\.remove\(|catch|runCatching"),
-    "csharp": re.compile(r"TryRemove|\bcatch\b|ContinueWith|\.Remove\("),
-    "go": re.compile(r"sync\.Once\{\}|Forget\("),
+    "java": lazy_regex(r"whenComplete|exceptionally|\.handle\(|\.remove\(|invalidate"),
+    "kotlin": lazy_regex(r"invokeOnCompletion|\.remove\(|catch|runCatching"),
+    "csharp": lazy_regex(r"TryRemove|\bcatch\b|ContinueWith|\.Remove\("),
+    "go": lazy_regex(r"sync\.Once\{\}|Forget\("),
 }
 _TASKS = frozenset(("create_task", "ensure_future", "async", "supplyAsync"))
 _FUTURE = r"(?:CompletableFuture|ListenableFuture|Future|Deferred|Task|ValueTask|Mono|Uni)<"
-_DECORATORS = re.compile(r"(^|\.)(lru_cache|cache|cached|memoize|ttl_cache|alru_cache)$")
-_EMPTY = re.compile(r"^(None|\[\]|\{\}|\(\)|False|0|\"\"|'')$")
+_DECORATORS = lazy_regex(r"(^|\.)(lru_cache|cache|cached|memoize|ttl_cache|alru_cache)$")
+_EMPTY = lazy_regex(r"^(None|\[\]|\{\}|\(\)|False|0|\"\"|'')$")
 _ONCE = r"\b(?:OnceLock|OnceCell|Lazy|LazyLock)<Result<"
-_CACHE = re.compile(r"cache|memo|lru|\bstore\b|redis", re.IGNORECASE)
+_CACHE = lazy_regex(r"cache|memo|lru|\bstore\b|redis", re.IGNORECASE)
 _CACHE_WORDS = (b"cache", b"memo", b"lru", b"store", b"redis")
 _PUTS = frozenset(("set", "put", "Set", "setex", "Add", "add", "insert", "StringSetAsync", "set_ex"))
 
@@ -101,8 +102,8 @@ def _is_in_branch(call: Call, after: int, facts: Facts) -> bool:
 # JavaScript.
 
 
-_IMPORTS = re.compile(r"(?:Promise\.all\(\s*\[\s*)?import\(")
-_IS_FIELD = re.compile(r"self\.#?\w+(\[.*\])?")
+_IMPORTS = lazy_regex(r"(?:Promise\.all\(\s*\[\s*)?import\(")
+_IS_FIELD = lazy_regex(r"self\.#?\w+(\[.*\])?")
 
 
 def _promises(facts: Facts) -> Iterator[Hit]:
@@ -353,7 +354,7 @@ def _is_after_success(call: Call, facts: Facts) -> bool:
 # Python.
 
 
-_HANDLES_FAILURE = re.compile(r"add_done_callback|\bexcept\b|\bfinally\b|\bsuppress\b")
+_HANDLES_FAILURE = lazy_regex(r"add_done_callback|\bexcept\b|\bfinally\b|\bsuppress\b")
 
 
 def _drops_failed_task(scope: Scope, facts: Facts) -> bool:
@@ -392,7 +393,7 @@ def _tasks(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, f"{found[1]} keeps the task also if it fails", LIKELY)
 
 
-_OF_INSTALLED = re.compile(
+_OF_INSTALLED = lazy_regex(
     r"^\s*(?:from\s+\S+\s+)?import\b|\bimport_module\(|\bresources\.|find_spec\(", re.MULTILINE
 )
 """What is installed or not for as long as the program runs (Python)."""
@@ -450,7 +451,7 @@ def _once(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-_MEANT = re.compile(r"(?i)//[^\n]*(?:intentional|deliberate|on purpose|won't retry|not retried)")
+_MEANT = lazy_regex(r"(?i)//[^\n]*(?:intentional|deliberate|on purpose|won't retry|not retried)")
 """A comment that says that the failure is to be kept."""
 
 

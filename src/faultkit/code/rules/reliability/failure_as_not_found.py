@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Handler, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -14,18 +15,18 @@ from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.failures import is_handler
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
-_NOT_FOUND = re.compile(
+_NOT_FOUND = lazy_regex(
     r"StatusNotFound|http\.NotFound\(|\b404\b|HTTP_404|HttpStatus\.NOT_FOUND|HttpStatusCode\.NotFound"
     r"|StatusCode::NOT_FOUND|\bNotFound\(|\.notFound\(|NotFoundException\(|HTTPStatus\.NOT_FOUND|Http404"
     r"|sendStatus\(404|Status404"
 )
-_TOLD_APART = re.compile(
+_TOLD_APART = lazy_regex(
     r"errors\.(?:Is|As)\(|ErrNoRows|ErrNotFound|NotFoundError|IsNotFound|RowNotFound|NoResultFound|DoesNotExist"
     r"|ErrRecordNotFound|\bcode\s*[!=]==?|\b(?:e|ex|err|error)\??\.(?:response\??\.)?status\b|\.name\s*==="
     r"|instanceof|isinstance|\bis \w+Exception|ErrNoDocuments|RecordNotFound|StatusInternalServerError"
     r"|\b50[0-4]\b|INTERNAL_SERVER|ENOENT|redis\.Nil|\bP2025\b|status\.Code\("
 )
-_LOCAL = re.compile(
+_LOCAL = lazy_regex(
     r"^(?:parse\w*|Parse\w*|Atoi|UUID|fromString|int|ObjectId|ObjectIdFromHex|ObjectIDFromHex|from_str|stat|Stat"
     r"|access|exists|Open|open|readFile|ReadFile|read_to_string|valueOf|decode\w*|PathValue|Vars"
     r"|get_object_or_404|Get|sendFile|download)$"
@@ -33,12 +34,12 @@ _LOCAL = re.compile(
 """Calls whose failure means that there is no such thing."""
 
 
-_LOOKS_UP = re.compile(
+_LOOKS_UP = lazy_regex(
     r"^_*(?i:get|find|load|fetch|read|query|select|list|search|lookup|retrieve|resolve|describe|delete|remove|update"
     r"|generate|stream|download|show|view)(?![a-z])|By[A-Z]|_by_|(?:Async|Files?|Summary|ById|Details?|Info)$"
 )
 """Calls that look for a thing; others, such as one that draws a page, do not say whether there is one."""
-_FILES = re.compile(r"(?:^|\.)(?:fs|assets|static\w*)$")
+_FILES = lazy_regex(r"(?:^|\.)(?:fs|assets|static\w*)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -71,10 +72,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _mapped(facts)
 
 
-_REPORTS = re.compile(
+_REPORTS = lazy_regex(
     r"(?:^|[\s.:(&])\w*Not_?Found(?:Err|Error|Exception)?\b(?!\.)|\bDoesNotExist\b", re.IGNORECASE
 )
-_ASKED_WHICH = re.compile(
+_ASKED_WHICH = lazy_regex(
     r"errors\.(?:Is|As)\(|ErrNoRows|NoResultFound|ErrRecordNotFound|ErrNoDocuments|\bcode\s*[!=]==?|instanceof|isinstance"
     r"|IsNotFound\(|redis\.Nil|status\.Code\(|\bP2025\b|\.status\b|when\s*\("
 )

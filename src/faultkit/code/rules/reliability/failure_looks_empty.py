@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -28,7 +29,7 @@ from faultkit.code.rules.vocabulary.failures import is_for_one_code, only_report
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 
-_EMPTY = re.compile(
+_EMPTY = lazy_regex(
     r"(return\s+|=>\s*|->\s*)?\(?("
     r"\[\]|\{\}|None|null|nil|undefined|0|0\.0|\"\"|''|``|false|False|list\(\)|dict\(\)|set\(\)|\(\)"
     r"|Collections\.empty\w+\(\)|(List|Set|Map|Optional)\.(of|empty)\(\)"
@@ -37,12 +38,12 @@ _EMPTY = re.compile(
     r"|BigDecimal\.ZERO|vec!\[\]|Vec::new\(\)"
     r")\)?\s*;?"
 )
-_OFFERS = re.compile(
+_OFFERS = lazy_regex(
     r"cache|suggest|recommend|related|preview|hint|optional|best_?effort|try_|^try[A-Z]|is_|has_|exists|avail|ping|health|version|check",
     re.I,
 )
 """Functions whose answer is welcome but not needed, or whose answer is the failure."""
-_BESIDE = re.compile(
+_BESIDE = lazy_regex(
     r"cache|suggest|recommend|related|preview|hint|optional|best_?effort|usage_?(?:data|report)|telemetr",
     re.I,
 )
@@ -163,7 +164,7 @@ def _handled(each: Try, handler: Handler, facts: Facts) -> Iterator[Hit]:
         yield Hit(handler.span, what, POSSIBLE)
 
 
-_LOGS = re.compile(r"^_*(?:log|report|capture)(?:_|[A-Z]|$)")
+_LOGS = lazy_regex(r"^_*(?:log|report|capture)(?:_|[A-Z]|$)")
 """Methods of a class or a framework that write the error that is being handled to a log."""
 
 
@@ -175,7 +176,7 @@ def _is_answer(given: str, scope: Scope, facts: Facts) -> bool:
     return {text.lower() for text in returns} <= {"true", "false"}
 
 
-_ON_FAILURE = re.compile(
+_ON_FAILURE = lazy_regex(
     r"on (?:any )?(?:error|failure)|(?:if|when)\b.{0,40}\bfail|cannot be|could not be|unavailable", re.I
 )
 
@@ -193,7 +194,7 @@ def _is_documented(given: str, scope: Scope, facts: Facts) -> bool:
     return any(given.lower() in line.lower() and _ON_FAILURE.search(line) for line in lines)
 
 
-_OPTIONAL = re.compile(r"\?\s*=?\s*$|\|\s*(null|None|undefined)|Optional\[")
+_OPTIONAL = lazy_regex(r"\?\s*=?\s*$|\|\s*(null|None|undefined)|Optional\[")
 
 
 def _may_be_none(scope: Scope, facts: Facts) -> bool:
@@ -203,8 +204,8 @@ def _may_be_none(scope: Scope, facts: Facts) -> bool:
     return is_private and _OPTIONAL.search(head.rstrip("{ :\n")) is not None
 
 
-_ASKS = re.compile(r"_*(?i:get|find|load|list|fetch|search|query|read|lookup|is|has|count|balance|all)")
-_WELCOME = re.compile(
+_ASKS = lazy_regex(r"_*(?i:get|find|load|list|fetch|search|query|read|lookup|is|has|count|balance|all)")
+_WELCOME = lazy_regex(
     r"cache|suggest|recommend|metric|stat|avatar|icon|image|thumb|banner|feature|flag|health", re.I
 )
 
@@ -231,7 +232,7 @@ def _empty_in(text: str, facts: Facts) -> str | None:
     return bare if bare and _EMPTY.fullmatch(bare) else None
 
 
-_GO_LIST = re.compile(r"\[\][\w.*]+\{\}|map\[[\w.]+\][\w.*\[\]]+\{\}|make\((?:\[\]|map\[)[^()]*\)")
+_GO_LIST = lazy_regex(r"\[\][\w.*]+\{\}|map\[[\w.]+\][\w.*\[\]]+\{\}|make\((?:\[\]|map\[)[^()]*\)")
 """Lists of nothing, as the only result of a function: that of one that cannot say that it failed."""
 
 
@@ -278,11 +279,11 @@ def _block_of(call: Call, facts: Facts) -> Span:
     return call.span if scope is None else scope.body
 
 
-_LAST = re.compile(r"(?:return\s+|->\s*\{?\s*|\n\s*)([^\n;{}]+?)\s*;?\s*\}?\s*$")
-_NOTHING = re.compile(r"(?:Mono|Flux|Uni|Maybe)\.(?:empty\(\)|just\((.*)\))")
+_LAST = lazy_regex(r"(?:return\s+|->\s*\{?\s*|\n\s*)([^\n;{}]+?)\s*;?\s*\}?\s*$")
+_NOTHING = lazy_regex(r"(?:Mono|Flux|Uni|Maybe)\.(?:empty\(\)|just\((.*)\))")
 
 
-_THROWS = re.compile(r"\bthrow\b|\w*[tT]hrow\w*\(|failedFuture\(|Mono\.error\(")
+_THROWS = lazy_regex(r"\bthrow\b|\w*[tT]hrow\w*\(|failedFuture\(|Mono\.error\(")
 
 
 def _is_of_cache(call: Call) -> bool:
@@ -353,7 +354,7 @@ def _defaults(asked: set[Call], facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE if is_asked else LIKELY)
 
 
-_LEAVES_WITHOUT = re.compile(r"\s*\?:\s*(?:return|throw|run\s*\{)")
+_LEAVES_WITHOUT = lazy_regex(r"\s*\?:\s*(?:return|throw|run\s*\{)")
 
 
 def _is_asked_for(call: Call, given: str, facts: Facts) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -60,21 +61,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield from _gone_on(each, scope, facts)
 
 
-_DONE = re.compile(
+_DONE = lazy_regex(
     r"^_?(?i:mark|complete|finish|confirm|set_?status|update_?status|set_?state|commit|advance|checkpoint|save|update|delete"
     r"|put|insert|record)(?![a-z])"
 )
-_SENDS = re.compile(
+_SENDS = lazy_regex(
     r"^_?(?i:send|notify|deliver|upload|push|sync|post|export|import|process|handle|dispatch|forward|submit|call|transmit"
     r"|archive|copy|migrate|index)(?![a-z])"
 )
 """Work that is marked as done afterwards, besides writes."""
-_MARKS = re.compile(
+_MARKS = lazy_regex(
     r"^_?(?i:mark|complete|finish|confirm|set_?status|update_?status|set_?state|commit|advance|checkpoint)(?![a-z])"
     r"(?!\w*(?i:fail|error))"
 )
 """Calls that say themselves that something is done; other writes may be steps of their own."""
-_WORDS = re.compile(r"[A-Za-z_]\w*")
+_WORDS = lazy_regex(r"[A-Za-z_]\w*")
 _NO_SUBJECT = frozenset(
     ("self", "this", "ctx", "context", "cancellationToken", "ct", "token", "true", "false", "await", "new",
      "None", "null", "nil", "clone", "id", "Id", "ID", "now", "Background")
@@ -138,7 +139,7 @@ def _returns_nil(handler: Handler, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_LAST_TIME = re.compile(r"last_?(?:seen|used|active|login|access|visit)", re.IGNORECASE)
+_LAST_TIME = lazy_regex(r"last_?(?:seen|used|active|login|access|visit)", re.IGNORECASE)
 """Notes of when something was used, without which the work is done all the same."""
 _ENDS = frozenset(("rollback", "Rollback", "RollbackAsync", "close", "Close", "expunge_all"))
 
@@ -160,7 +161,7 @@ def _not_committed(each: Try, scope: Scope, facts: Facts) -> Iterator[Hit]:
             yield Hit(handler.span, what, LIKELY)
 
 
-_RESULT = re.compile(r"(?!None\b|null\b|nil\b|false\b|False\b)\S")
+_RESULT = lazy_regex(r"(?!None\b|null\b|nil\b|false\b|False\b)\S")
 
 
 def _gives_result(end: int, scope: Scope, facts: Facts) -> bool:
@@ -176,12 +177,12 @@ def _gives_result(end: int, scope: Scope, facts: Facts) -> bool:
     return any(step.kind == "return" and _RESULT.match(step.text) for step in rest)
 
 
-_FINDS = re.compile(
+_FINDS = lazy_regex(
     r"_?(?i:get|load|fetch|find|read|try|ensure|cached?|log|audit|track|notify|render|lookup)(?![a-z])"
 )
 
 
-_STORES = re.compile(
+_STORES = lazy_regex(
     r"_?(?i:save|insert|persist|upsert|publish|charge|book|transfer|debit|credit|create|update)(?:_?(?i:all|one|many|async))*$"
 )
 
@@ -246,7 +247,7 @@ def _is_left_between(each: Try, later: Call, facts: Facts) -> bool:
     )
 
 
-_VERB = re.compile(r"_*[A-Za-z][a-z]*")
+_VERB = lazy_regex(r"_*[A-Za-z][a-z]*")
 
 
 def _is_of_same_kind(write: Call, later: Call, facts: Facts) -> bool:
@@ -267,7 +268,7 @@ def _is_in_transaction(place: Placed, facts: Facts) -> bool:
     return any(is_within(place.span, one.span) for one in transactions(facts))
 
 
-_SAVEPOINT = re.compile(r"(?i:savepoint|begin_nested|nested)|\batomic\(|\.begin\(|REQUIRES_NEW")
+_SAVEPOINT = lazy_regex(r"(?i:savepoint|begin_nested|nested)|\batomic\(|\.begin\(|REQUIRES_NEW")
 
 
 def _is_kept(each: Placed, scope: Scope, facts: Facts) -> bool:
@@ -338,7 +339,7 @@ def _said_only(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_ALL_ERRORS = re.compile(r"\b(?:Base)?Exception\b|\w*(?:Database|Operational|SQLAlchemy|DB)Error\b")
+_ALL_ERRORS = lazy_regex(r"\b(?:Base)?Exception\b|\w*(?:Database|Operational|SQLAlchemy|DB)Error\b")
 
 
 def _suppressed(facts: Facts) -> Iterator[Hit]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -21,40 +22,40 @@ from faultkit.code.rules.vocabulary.ended_by_failure import breaks_on_failure, b
 from faultkit.code.rules.vocabulary.local_memory import is_of_local
 from faultkit.code.rules.vocabulary.service_clients import callers_by_type
 
-_EMPTY = re.compile(
+_EMPTY = lazy_regex(
     r"^(\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|nil"
     r"|new (Map|Set|List|Dictionary|HashSet|ArrayList|HashMap)\b.*"
     r"|Array\.Empty.*|Enumerable\.Empty.*|Collections\.empty\w+\(\)|(List|Set|Map)\.of\(\)"
     r"|empty\w+\(\)|\w+Of\(\)|\[\]\w.*\{\}|make\(.*\)|map\[.*\{\}|Vec::new\(\)|vec!\[\]|(Hash|BTree)(Map|Set)::new\(\)|Default::default\(\)|Vec::default\(\))$"
 )
-_NUMBER = re.compile(r"^(0|0\.0|0L|0m|BigDecimal\.ZERO|Decimal\(0\))$")
-_NO = re.compile(r"^(false|False|Task\.FromResult\(false\))$")
-_FORBIDS = re.compile(
+_NUMBER = lazy_regex(r"^(0|0\.0|0L|0m|BigDecimal\.ZERO|Decimal\(0\))$")
+_NO = lazy_regex(r"^(false|False|Task\.FromResult\(false\))$")
+_FORBIDS = lazy_regex(
     r"fraud|block|sanction|banned|revoked|suspend|expired|debt|duplicate|exists|used|taken|locked",
     re.IGNORECASE,
 )
-_YES = re.compile(r"^(true|True|Task\.FromResult\(true\))$")
-_DESTROYS = re.compile(
+_YES = lazy_regex(r"^(true|True|Task\.FromResult\(true\))$")
+_DESTROYS = lazy_regex(
     r"^_?(?i:delete|remove|deactivate|disable|revoke|cancel|expire|archive|purge|prune|drop|terminate|suspend|unlink"
     r"|evict|unassign|detach|lock|block|wipe|clear|close|deprovision|uninstall|destroy|reject)"
     r"(?=_|[A-Z]|$)"
 )
-_OF_MEMORY = re.compile(
+_OF_MEMORY = lazy_regex(
     r"^(self\.)?(cache|map|list|set|items|results?|seen|known|pending|timers?|\w*[cC]ache|\w*[mM]ap|\w*[pP]arams|\w*[rR]efs?\.current|\w*[hH]eaders)$"
 )
-_ACTS = re.compile(
+_ACTS = lazy_regex(
     r"^_?(?i:save|insert|update|create|approve|release|charge|pay|refund|transfer|submit|execute|grant|publish|ship"
     r"|send|book|place|issue|activate|disburse|delete|remove)(?=_|[A-Z]|$)"
 )
-_INACTIVE = re.compile(
+_INACTIVE = lazy_regex(
     r"(^|\.)(is_?)?(active|enabled|valid|visible|available|present|deleted|disabled|archived)$", re.IGNORECASE
 )
-_PERMITS = re.compile(
+_PERMITS = lazy_regex(
     r"^_?(is|has|can|check|verify|validate|ensure|may|allow|authori[sz]e)_?\w*(allow|authori|permi|verif|valid|access|eligib"
     r"|trust|sanction|fraud|signature|token|approved|active|member|owner|clean|safe)",
     re.IGNORECASE,
 )
-_SOFT = re.compile(
+_SOFT = lazy_regex(
     r"rate|limit|throttl|quota|feature|flag|online|health|cache|visible|format|email|phone|regex",
     re.IGNORECASE,
 )
@@ -92,7 +93,7 @@ def _of_handlers(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-_FAILURES = re.compile(
+_FAILURES = lazy_regex(
     r"(^|\.)(Exception|Throwable|BaseException|RequestException|HTTPError|RequestError|ClientError|SQLException|IOException"
     r"|DatabaseError|SQLAlchemyError|OperationalError|HttpRequestException|SqlException|DbException|RestClientException"
     r"|DataAccessException|WebClientException|ConnectionError|URLError|RpcException|FeignException)$"
@@ -154,14 +155,14 @@ def _callers(scope: Scope, facts: Facts) -> Iterator[Call]:
     yield from dict.fromkeys((*facts.callers_of(scope), *callers_by_type(scope, facts)))
 
 
-_NOTHING = re.compile(r"^(?:null|None|undefined)$")
-_MAY_MISS = re.compile(r"cache|prefer|hint|suggest|optional|best_?effort", re.IGNORECASE)
-_APPROVAL = re.compile(
+_NOTHING = lazy_regex(r"^(?:null|None|undefined)$")
+_MAY_MISS = lazy_regex(r"cache|prefer|hint|suggest|optional|best_?effort", re.IGNORECASE)
+_APPROVAL = lazy_regex(
     r"[\"'](?:approved?|accepted?|cleared|verified|released?|granted|passed|allowed|active|activated)[\"']|\w+\.(?:APPROVED|Approved"
     r"|ACCEPTED|Accepted|CLEARED|Cleared|VERIFIED|Verified|GRANTED|Granted|PASSED|Passed)",
     re.IGNORECASE,
 )
-_APPROVES = re.compile(
+_APPROVES = lazy_regex(
     r"^_?(?i:approve|release|charge|pay|transfer|grant|disburse|activate|accept|clear)(?=_|[A-Z]|$)"
 )
 
@@ -187,7 +188,7 @@ def _approved(span: Span, asked: Call, scope: Scope, facts: Facts) -> Iterator[H
                 return
 
 
-_SQL_OF_OTHERS = re.compile(
+_SQL_OF_OTHERS = lazy_regex(
     r"\b(?:delete\s+from|update)\b.*\bwhere\b.*(?:\bnot\s+in\b|<>\s*all\b|!=\s*all\b|\bnot\s*\(?\s*[\w.\"]+\s*=\s*any\b"
     r"|\bnot\s+exists\b)",
     re.IGNORECASE | re.DOTALL,
@@ -333,7 +334,7 @@ def _is_parameter(call: Call, facts: Facts) -> bool:
     return any(each.name == base for scope in facts.functions_around(call) for each in scope.parameters)
 
 
-_TELLS = re.compile(
+_TELLS = lazy_regex(
     r"event_?hub|progress|metric|telemetry|(?<![a-z])audit|logger|notification\.|dialog|modal|toast|popup|menu|window\."
     r"|document\.|spinner|timer|timeout|interval|controller\.|abort",
     re.IGNORECASE,

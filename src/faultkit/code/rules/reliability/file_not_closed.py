@@ -5,9 +5,9 @@ A finding is likely if no other code can own the file. CPython closes a file wit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on, only_uses
@@ -155,7 +155,7 @@ def _is_closed_by_channel(call: Call, facts: Facts) -> bool:
     )
 
 
-_WRAPS = re.compile(r"as[A-Z]\w*|buffer(?:ed)?$|source$|sink$")
+_WRAPS = lazy_regex(r"as[A-Z]\w*|buffer(?:ed)?$|source$|sink$")
 """Methods of Kotlin that give another form of a stream: `asSink()`."""
 
 
@@ -191,7 +191,7 @@ _READERS = frozenset(
      "newOutputStream", "openStream", "openInputStream", "openFileInput", "BufferedReader", "Scanner",
      "CSVReader", "CSVParser", "GZIPInputStream", "ZipInputStream", "InputStreamReader")
 )  # fmt: skip
-_FROM_FILE = re.compile(
+_FROM_FILE = lazy_regex(
     r"\b(?:Files|\w*[fF]ile|\w*[uU]pload|\w*[pP]art|\w*[rR]esource|\w*[pP]ath)\)?\.(?:get)?(?:[iI]nputStream|openStream|new\w+"
     r"|bufferedReader|bufferedWriter|openInputStream)\b|\bFileReader\(|\bFileInputStream\(|\.openStream\(\)"
 )
@@ -213,7 +213,7 @@ def _readers(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
 
 
-_USED = re.compile(r"\b(?:use|close)\s*[({]")
+_USED = lazy_regex(r"\b(?:use|close)\s*[({]")
 
 
 def _is_closed_in_chain(call: Call, facts: Facts) -> bool:

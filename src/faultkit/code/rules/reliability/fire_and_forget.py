@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
@@ -38,17 +39,17 @@ from faultkit.code.rules.vocabulary.unread_tasks import unread_tasks
 _TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
           "asyncio.get_running_loop().create_task")  # fmt: skip
 
-_STORES = re.compile(
+_STORES = lazy_regex(
     r"(^|\.)prisma\.\w+\.(create|update|upsert|delete)(Many)?$"
     r"|(^|\.)\w*[rR]epo(sitory)?\.(save|insert|update|delete|remove|softDelete)$"
     r"|\.(insertOne|insertMany|updateOne|updateMany|deleteOne|deleteMany|bulkWrite|findOneAndUpdate)$"
 )
-_IN_BULK = re.compile(r"\.find\(\)")
+_IN_BULK = lazy_regex(r"\.find\(\)")
 """`bulk.find(…).updateOne(…)` adds to a bulk of MongoDB, which `execute()` sends."""
 _CSHARP_WRITES = ("SaveChangesAsync", "PostAsync", "PutAsync", "DeleteAsync", "PostAsJsonAsync")
 _GLOBAL = ("kotlinx.coroutines.GlobalScope.launch", "kotlinx.coroutines.GlobalScope.async")
 _ASKS = ("filter", "some", "every", "find", "findIndex")
-_STREAMS = re.compile(r"stream|readable|\(\)$", re.IGNORECASE)
+_STREAMS = lazy_regex(r"stream|readable|\(\)$", re.IGNORECASE)
 _QUERIES = ("query", "execute")
 _WITH_CALLBACKS = ("mysql", "sqlite3", "better-sqlite3", "node:sqlite", "sqlite")
 
@@ -110,7 +111,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 # What stands before the word is asked last: an expression that begins with a word is found faster.
-_VOID = re.compile(rb"void(?<![\w.:<]void)\s+(?=[\w$][\w$.]*\()")
+_VOID = lazy_regex(rb"void(?<![\w.:<]void)\s+(?=[\w$][\w$.]*\()")
 
 
 def _voided(facts: Facts) -> Iterator[Hit]:
@@ -154,7 +155,7 @@ def _on_loops(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_LOOPS = re.compile(r"(^|[._])(event_)?loop$")
+_LOOPS = lazy_regex(r"(^|[._])(event_)?loop$")
 
 
 def _handles_its_errors(call: Call, facts: Facts) -> bool:
@@ -172,7 +173,7 @@ def _catches(call: Call, facts: Facts) -> bool:
     return _handles(name, facts) or not facts.functions_named(name)
 
 
-_TRY_FIRST = re.compile(r"\{\s*(?:try\b|runCatching\b)")
+_TRY_FIRST = lazy_regex(r"\{\s*(?:try\b|runCatching\b)")
 
 
 def _begins_with_try(call: Call) -> bool:
@@ -180,7 +181,7 @@ def _begins_with_try(call: Call) -> bool:
     return bool(call.arguments) and _TRY_FIRST.match(call.arguments[-1].value.text) is not None
 
 
-_NO_JOB = re.compile(r"Dispatchers\b|CoroutineName\b|CoroutineStart\b")
+_NO_JOB = lazy_regex(r"Dispatchers\b|CoroutineName\b|CoroutineStart\b")
 
 
 def _is_bound(call: Call) -> bool:
@@ -191,7 +192,7 @@ def _is_bound(call: Call) -> bool:
     return any(_NO_JOB.match(each.text) is None for each in given)
 
 
-_MOBILE = re.compile(r"^import (com\.facebook\.react|expo\.)", re.MULTILINE)
+_MOBILE = lazy_regex(r"^import (com\.facebook\.react|expo\.)", re.MULTILINE)
 
 
 def _scopes(facts: Facts) -> Iterator[Hit]:
@@ -283,10 +284,10 @@ def _is_unknown(call: Call, facts: Facts) -> bool:
     return not any(each.is_awaited for each in facts.calls_of_method(call.method))
 
 
-_ASYNC = re.compile(r"[a-z0-9]Async$")
-_LOGS = re.compile(r"^(Log|Trace|Debug|Warn)[A-Z]")
+_ASYNC = lazy_regex(r"[a-z0-9]Async$")
+_LOGS = lazy_regex(r"^(Log|Trace|Debug|Warn)[A-Z]")
 """Methods that write to a log about something whose name ends in `Async`: they return nothing."""
-_TASK_RESULT = re.compile(r"\b(Task|ValueTask|IAsyncEnumerable|async)\b")
+_TASK_RESULT = lazy_regex(r"\b(Task|ValueTask|IAsyncEnumerable|async)\b")
 
 
 def _is_void(call: Call, facts: Facts) -> bool:
@@ -319,7 +320,7 @@ def _is_only_use(call: Call, facts: Facts) -> bool:
     return bool(made) and all(each.call is not None for each in made) and len(uses) == len(made) + 1
 
 
-_FAULTS = re.compile(r"Faulted|NotOnRanToCompletion|\.Exception\b|OnlyOn|\.Result\b|\bawait\b|\.Wait\(")
+_FAULTS = lazy_regex(r"Faulted|NotOnRanToCompletion|\.Exception\b|OnlyOn|\.Result\b|\bawait\b|\.Wait\(")
 
 
 def _in_request(call: Call, facts: Facts) -> bool:
@@ -436,7 +437,7 @@ def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
     return _local(source, asynchronous, facts) and not _handles_own_errors(source, facts)
 
 
-_SHOWS_ERROR = re.compile(r"_*(?:handle|show|report|log|notify|display|toast)\w*(?:Error|Failure)s?$")
+_SHOWS_ERROR = lazy_regex(r"_*(?:handle|show|report|log|notify|display|toast)\w*(?:Error|Failure)s?$")
 """Functions that show or report an error which is handled by what calls them."""
 
 

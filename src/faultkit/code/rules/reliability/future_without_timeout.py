@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -12,17 +13,17 @@ from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.pending_replies import pending_replies
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 
-_STARTS = re.compile(
+_STARTS = lazy_regex(
     r"(?i:executor\w*|pool|executorservice|workers?)\.submit$|CompletableFuture\.supplyAsync$"
 )
-_FUTURE = re.compile(
+_FUTURE = lazy_regex(
     r"(^|\.)(Completable|Listenable|Scheduled)?Future\.(get|join)$|\.(submit|supplyAsync)\(\)\.(get|join)$"
 )
-_OF_POOL = re.compile(r"(ThreadPoolExecutor|ProcessPoolExecutor)\.submit\(\)\.result$")
-_OF_TASK = re.compile(r"\.(delay|apply_async)\(\)\.get$")
+_OF_POOL = lazy_regex(r"(ThreadPoolExecutor|ProcessPoolExecutor)\.submit\(\)\.result$")
+_OF_TASK = lazy_regex(r"\.(delay|apply_async)\(\)\.get$")
 """The result of a task of Celery, or of a pool of processes."""
-_ALL_DONE = re.compile(r"\ballOf\([^;]*\)\s*\.(?:join|get)\(")
-_LIMITED = re.compile(
+_ALL_DONE = lazy_regex(r"\ballOf\([^;]*\)\s*\.(?:join|get)\(")
+_LIMITED = lazy_regex(
     r"\b(invokeAll|awaitTermination|isDone|orTimeout|completeOnTimeout|setReadTimeout|Timeouts?)\b"
     r"|\bget\([^()]+,\s*(TimeUnit\.)?[A-Z]+\)"
 )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import CERTAIN, CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.answers import is_answer, is_failure, responder_of
 
-_STATUS = re.compile(r"(^|\.)Response\.StatusCode$")
-_NEXT = re.compile(r"^_?next(\.Invoke)?$|^_?next\.Invoke$")
+_STATUS = lazy_regex(r"(^|\.)Response\.StatusCode$")
+_NEXT = lazy_regex(r"^_?next(\.Invoke)?$|^_?next\.Invoke$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

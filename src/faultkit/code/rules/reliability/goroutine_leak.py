@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
@@ -18,12 +19,12 @@ from faultkit.code.rules.vocabulary.channels import (
 )
 from faultkit.code.rules.vocabulary.started_tasks import is_endless
 
-_ENDS = re.compile(r"\b(panic|runtime\.Goexit|os\.Exit|goto)\b")
-_LEAVES = re.compile(r"\breturn\b|\b(break|goto)[ \t]+\w")
+_ENDS = lazy_regex(r"\b(panic|runtime\.Goexit|os\.Exit|goto)\b")
+_LEAVES = lazy_regex(r"\breturn\b|\b(break|goto)[ \t]+\w")
 """Ends of a case that leave the loop around its `select`: a plain `break` does not."""
-_OVER = re.compile(r"\.Done\(\)|\btime\.After\(|[tT]imeout|[dD]eadline")
+_OVER = lazy_regex(r"\.Done\(\)|\btime\.After\(|[tT]imeout|[dD]eadline")
 """Cases after which a loop that collects answers does not go on."""
-_MAIN = re.compile(r"main|cmd", re.IGNORECASE)
+_MAIN = lazy_regex(r"main|cmd", re.IGNORECASE)
 """Functions after which the process ends, and its goroutines with it."""
 
 

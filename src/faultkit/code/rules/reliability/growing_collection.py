@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -15,12 +16,12 @@ from faultkit.code.rules.vocabulary.stores import drops_when_large, has_size_che
 from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 from faultkit.code.rules.vocabulary.unsent_items import unsent_items
 
-_LIST = re.compile(
+_LIST = lazy_regex(
     r"=\s*(\[\]|list\(\))\s*;?\s*$|\b(ArrayList|LinkedList|mutableListOf|arrayListOf|CopyOnWriteArrayList)\b"
     r"|\bList<.*=\s*new|\bVec<|Vec::new\(\)|vec!\[\]|\[\]\*?[\w.]+(\{\})?\s*(`[^`]*`)?\s*$"
     r"|:\s*[\w.<>{}\[\]; ]+\[\]\s*=\s*\[\]|\bArray<.*=\s*\[\]"
 )
-_SET = re.compile(
+_SET = lazy_regex(
     r"\bset\(\)|\bnew Set\b|\bHashSet\b|\bmutableSetOf\b|\bhashSetOf\b|\bnewKeySet\b|\bBTreeSet\b"
 )
 _ADDS = frozenset(
@@ -39,21 +40,21 @@ _EVENTS = NamePattern(
     r"|metric|log|audit|message|reading|point|buf(fer)?|pending|batch|backlog|request|usage|click|spans?$|ids?$|results?$",
     re.IGNORECASE,
 )
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"[dD]eque\(|maxlen|maxsize|[cC]apacity|RingBuffer|Bounded|EvictingQueue|CircularBuffer"
 )
 _LONGEST = 300
 """Characters of the lines that are looked at; longer ones are packed code."""
-_GIVEN = re.compile(
+_GIVEN = lazy_regex(
     r"event|message|msg|sample|value|entry|item|record|point|metric|request|req|payload|measure|milli|micro|duration|seconds"
     r"|^ms$|order|reading|click|span|id$",
     re.IGNORECASE,
 )
 """Names of parameters that hold one of many things."""
-_SETS_UP = re.compile(
+_SETS_UP = lazy_regex(
     r"^_?(register|declare|create|define|configure|load|setup|build|parse|init|start|open|discover)"
 )
-_RECEIVES = re.compile(
+_RECEIVES = lazy_regex(
     r"\b(recv|receive|poll|next_?message|consume|subscribe|messages|stream|updates|events|ReadMessage|FetchMessage|Receive|ReadAllAsync)\b"
 )
 
@@ -112,10 +113,10 @@ def _of_object(made: Assignment, name: str, facts: Facts) -> Hit | None:
     return Hit(span, f"{name} gets an item in each call of {_called(scope)} and never loses one", sure)
 
 
-_BRIEF = re.compile(
+_BRIEF = lazy_regex(
     r"(Parser|Visitor|Builder|Scraper|Walker|Collector|Extractor|Importer|Migrator)(Service)?$"
 )
-_OF_ONE = re.compile(r"^(session|db_session|request|req|tx|trx|transaction|user|current_user|repos|uow)$")
+_OF_ONE = lazy_regex(r"^(session|db_session|request|req|tx|trx|transaction|user|current_user|repos|uow)$")
 
 
 def _is_brief(made: Assignment, owner: str, facts: Facts) -> bool:

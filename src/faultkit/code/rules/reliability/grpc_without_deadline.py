@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -28,8 +29,8 @@ _CSHARP_CLIENT = NamePattern(r"(^|\.)(\w+)\.\2Client\.[A-Z]\w*$")
 _RUST_CLIENT = NamePattern(
     r"(^|\.)\w+Client(\.(new|connect|with_interceptor)\(\))?(\.clone\(\))?\.(?!clone$)[a-z_]\w*$"
 )
-_STUB_OPTIONS = re.compile(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
-_STREAMS = re.compile(r"Watch|Stream|Subscribe|Listen|Follow|Tail")
+_STUB_OPTIONS = lazy_regex(r"^with[A-Z]|^build$|^getChannel$|^getCallOptions$")
+_STREAMS = lazy_regex(r"Watch|Stream|Subscribe|Listen|Follow|Tail")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -60,7 +61,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(Span(call.callee.end - len(call.method), call.span.end), what, LIKELY)
 
 
-_MADE_HERE = re.compile(r"\bGrpcChannel\b|new \w+\.\w+Client\(")
+_MADE_HERE = lazy_regex(r"\bGrpcChannel\b|new \w+\.\w+Client\(")
 """Where C# makes a channel or a client. One that is injected may be limited by its factory."""
 
 
@@ -99,9 +100,9 @@ def _python(facts: Facts) -> Iterator[Call]:
             yield call
 
 
-_STUB_FIELD = re.compile(r"^self\._?\w*stub\.[A-Z]\w*$")
-_STUB_NAME = re.compile(r"(?:^|[._])\w*stub$", re.IGNORECASE)
-_STUB_METHOD = re.compile(r"(?:^|[._])\w*stub\.[A-Z]\w*$", re.IGNORECASE)
+_STUB_FIELD = lazy_regex(r"^self\._?\w*stub\.[A-Z]\w*$")
+_STUB_NAME = lazy_regex(r"(?:^|[._])\w*stub$", re.IGNORECASE)
+_STUB_METHOD = lazy_regex(r"(?:^|[._])\w*stub\.[A-Z]\w*$", re.IGNORECASE)
 
 
 def _is_method_of_stub(call: Call, facts: Facts) -> bool:
@@ -136,9 +137,9 @@ def _csharp(facts: Facts) -> Iterator[Call]:
             yield call
 
 
-_LIMITS = re.compile(r"deadline|AddSeconds|\bcts\.Token|timeout", re.IGNORECASE)
-_TOKENS = re.compile(r"CancellationTokenSource|CancelAfter|\.Token\b")
-_OPTIONS = re.compile(r"[oO]ptions\b")
+_LIMITS = lazy_regex(r"deadline|AddSeconds|\bcts\.Token|timeout", re.IGNORECASE)
+_TOKENS = lazy_regex(r"CancellationTokenSource|CancelAfter|\.Token\b")
+_OPTIONS = lazy_regex(r"[oO]ptions\b")
 
 
 def _has_options(call: Call, facts: Facts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
@@ -17,7 +18,7 @@ _GUARDS = frozenset(
 )
 _PERMITS = frozenset(("acquire", "acquire_owned", "acquire_many", "acquire_many_owned"))
 _ENDS_GUARD = frozenset((*UNWRAPS, "await", "unwrap_or_default"))
-_LOCK_TYPES = re.compile(rb"\b(?:Mutex|RwLock|Semaphore)\b")
+_LOCK_TYPES = lazy_regex(rb"\b(?:Mutex|RwLock|Semaphore)\b")
 _DISPOSED = frozenset(
     ("LockAsync", "ReaderLockAsync", "WriterLockAsync", "ReadLockAsync", "WriteLockAsync", "AcquireAsync")
 )
@@ -39,7 +40,7 @@ _TAKES = frozenset(
         "LockAsync", "read", "write", "tryLock", "tryAcquire", "Enter", "lockInterruptibly",
     )
 )  # fmt: skip
-_NEW_OBJECT = re.compile(r"\b(?:lock|synchronized)\s*\(\s*(?:new\s+\w+\s*\(\s*\)|Any\(\))\s*\)")
+_NEW_OBJECT = lazy_regex(r"\b(?:lock|synchronized)\s*\(\s*(?:new\s+\w+\s*\(\s*\)|Any\(\))\s*\)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -108,7 +109,7 @@ def _never_disposed(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, what, LIKELY)
 
 
-_RECEIVER = re.compile(r"func\s*\(\s*(\w+)\s+([A-Z_a-z]\w*)(?:\[[^\]]*\])?\s*\)")
+_RECEIVER = lazy_regex(r"func\s*\(\s*(\w+)\s+([A-Z_a-z]\w*)(?:\[[^\]]*\])?\s*\)")
 
 
 def _copied(facts: Facts) -> Iterator[Hit]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.fact_values import Text, Value
 from faultkit.code.languages.syntax import Span
@@ -26,8 +27,8 @@ from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _CLIENTS = ("httpx.Client", "httpx.AsyncClient")
-_OFF = re.compile(r"""["']timeout["']\s*:\s*(None|httpx\.Timeout\(\s*(timeout=)?None\s*\))""")
-_NONE = re.compile(r"None|httpx\.Timeout\(\s*(timeout=)?None\s*\)")
+_OFF = lazy_regex(r"""["']timeout["']\s*:\s*(None|httpx\.Timeout\(\s*(timeout=)?None\s*\))""")
+_NONE = lazy_regex(r"None|httpx\.Timeout\(\s*(timeout=)?None\s*\)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -88,7 +89,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 _OF_NODE = ("fetch", "undici.fetch")
 """What ends a request by itself when the headers, or the next bytes of the body, take 300 s."""
 _LONG_S = 100
-_HERE = re.compile(
+_HERE = lazy_regex(
     r"""["'`](?:https?://(?:localhost|127\.0\.0\.1|\[::1\])|/(?!/)|\.\.?/)|\b(?:window|location|document)\."""
 )
 """Addresses of this machine, and those that only a browser can complete."""
@@ -126,7 +127,7 @@ def _with_builder(call: Call, facts: Facts) -> Span:
     return Span(made[-1], call.span.end) if made else call.span
 
 
-_LIMITED_AS_CLIENT = re.compile(r"^(net/http\.Client|(.*\.)?RestTemplate|axios\.create)$")
+_LIMITED_AS_CLIENT = lazy_regex(r"^(net/http\.Client|(.*\.)?RestTemplate|axios\.create)$")
 """Clients whose limit can be set where they are made, and not for one request."""
 
 
@@ -161,7 +162,7 @@ def _switched_off(facts: Facts) -> Iterator[tuple[Call, Span]]:
 
 
 _CHUNKS = ("iter_bytes", "aiter_bytes", "iter_raw", "aiter_raw")
-_FILES = re.compile(
+_FILES = lazy_regex(
     r"^(?:open|io\.open|os\.fdopen|aiofiles\.open|anyio\.open_file|tempfile\.\w+|pathlib\.Path\b.*\.open)\(\)"
 )
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -65,30 +66,30 @@ _LOSES = frozenset(
 )
 """Functions whose error may not be left out even on purpose: what was to be done is not done."""
 _PARSES = frozenset({"strconv.Atoi", "strconv.ParseInt", "strconv.ParseBool", "strconv.ParseFloat"})
-_KEY = re.compile(r"(^|[a-z_])(id|ID|Id|key|Key)$")
+_KEY = lazy_regex(r"(^|[a-z_])(id|ID|Id|key|Key)$")
 """Names of numbers for which 0 is no default: it may be the key of a row."""
 
 
-_WRITES = re.compile(
+_WRITES = lazy_regex(
     r"^(Save|Insert|Update|Delete|Create|Publish|Enqueue|Put|Store|Send|Mark|Record|Commit|Charge|Refund|Transfer|Append"
     r"|Persist|Upsert|Write|Push|Set|Add|Apply|Exec|Cancel|Reserve|Upload|Submit|Register|Book|Place|Deliver|Import|Ship|Pay"
     r"|Debit|Credit|Archive)([A-Z]\w*)?$"
 )
-_LOST = re.compile(
+_LOST = lazy_regex(
     r"^(Save|Insert|Update|Publish|Commit|Charge|Mark|Enqueue|Store|Create|Upsert|Persist|Refund)([A-Z]\w*)?$"
 )
 """Writes whose error may not be left out even on purpose."""
 _GORM = frozenset(("Save", "Create", "Updates", "Update", "Delete", "UpdateColumn", "Exec", "First", "Find"))
-_FIRST = re.compile(r"^(ctx|c|r\.Context\(\)|req\.Context\(\)|context\.\w+\(\)|\w*[cC]tx)$")
-_BESIDE = re.compile(
+_FIRST = lazy_regex(r"^(ctx|c|r\.Context\(\)|req\.Context\(\)|context\.\w+\(\)|\w*[cC]tx)$")
+_BESIDE = lazy_regex(
     r"metric|log|trace|span|cache|stat|audit|event|notif|tele|debug|header|analytic", re.IGNORECASE
 )
-_ANSWERS = re.compile(r"(Error|Response|Header|Cookie|Status)s?$")
+_ANSWERS = lazy_regex(r"(Error|Response|Header|Cookie|Status)s?$")
 """Names of functions that write an answer, of which most return nothing."""
-_BUFFERED = re.compile(
+_BUFFERED = lazy_regex(
     r"^(bufio\.NewWriter(Size)?\(\)\.Flush|(compress/gzip|compress/zlib|archive/zip|archive/tar)\.NewWriter(Level)?\(\)\.(Close|Flush))$"
 )
-_ENDING = re.compile(r"(?i)^(close|stop|shut_?down|clean_?up|rollback|release|abort)")
+_ENDING = lazy_regex(r"(?i)^(close|stop|shut_?down|clean_?up|rollback|release|abort)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -177,7 +178,7 @@ def _is_upload(call: Call, facts: Facts) -> bool:
     return all(each is call or each.method != "Close" for each in facts.calls_on(made))
 
 
-_TX = re.compile(r"(?i)\b(?:tx|trx|txn|transaction)\b|\.Begin(?:Tx|x)?\(\)")
+_TX = lazy_regex(r"(?i)\b(?:tx|trx|txn|transaction)\b|\.Begin(?:Tx|x)?\(\)")
 
 
 @lru_cache(maxsize=1)
@@ -230,12 +231,12 @@ def _overwritten(facts: Facts) -> Iterator[Hit]:
         last = each
 
 
-_LOOKS = re.compile(r"\berr\b|[{}]|\bcase\b|\breturn\b|\bdefault\s*:")
-_DECLARES = re.compile(r"if\s[^{;]*\berr\s*:=[^{]*;")
-_RETURNS = re.compile(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)
+_LOOKS = lazy_regex(r"\berr\b|[{}]|\bcase\b|\breturn\b|\bdefault\s*:")
+_DECLARES = lazy_regex(r"if\s[^{;]*\berr\s*:=[^{]*;")
+_RETURNS = lazy_regex(r"\)\s*(?:\(.*\berror\)|error)\s*$", re.DOTALL)
 
 
-_NIL = re.compile(r"return(?:\s[^\n]*,)?\s*nil\s*;?")
+_NIL = lazy_regex(r"return(?:\s[^\n]*,)?\s*nil\s*;?")
 
 
 def _never_fails(scope: Scope, facts: Facts) -> bool:
@@ -288,7 +289,7 @@ def _known(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"the error of {call.written}() is not checked", sure, _mild(call))
 
 
-_PEER = re.compile(r"^(?:\w*[cC]onn|os\.Std(?:out|err)|(?:\w+\.)+(?:Writer|Out|Stdout|ErrWriter))$")
+_PEER = lazy_regex(r"^(?:\w*[cC]onn|os\.Std(?:out|err)|(?:\w+\.)+(?:Writer|Out|Stdout|ErrWriter))$")
 _MAKES_REQUEST = frozenset({"net/http.NewRequest", "net/http.NewRequestWithContext"})
 
 
@@ -299,7 +300,7 @@ def _is_own_helper(call: Call, facts: Facts) -> bool:
 
 
 _UNMARSHAL = "encoding/json.Unmarshal"
-_READS_INPUT = re.compile(r"Unmarshal$|Decode\w*$|Parse\w*$")
+_READS_INPUT = lazy_regex(r"Unmarshal$|Decode\w*$|Parse\w*$")
 
 
 def _is_little(call: Call, facts: Facts) -> bool:
@@ -334,7 +335,7 @@ def _is_parsed(name: str, call: Call, facts: Facts) -> bool:
     )
 
 
-_STATUS = re.compile(r"\bStatusCode\b|\bstatus\b", re.IGNORECASE)
+_STATUS = lazy_regex(r"\bStatusCode\b|\bstatus\b", re.IGNORECASE)
 
 
 def _is_after_status(call: Call, facts: Facts) -> bool:
@@ -348,7 +349,7 @@ def _is_after_status(call: Call, facts: Facts) -> bool:
     )
 
 
-_BUFFERS = re.compile(r"^(?:&|new\()?(?:bytes\.Buffer|strings\.Builder)|^bytes\.NewBuffer")
+_BUFFERS = lazy_regex(r"^(?:&|new\()?(?:bytes\.Buffer|strings\.Builder)|^bytes\.NewBuffer")
 
 
 def _is_memory(argument: Argument | None, call: Call, facts: Facts) -> bool:
@@ -404,7 +405,7 @@ def _is_only_told(call: Call, facts: Facts) -> bool:
     return bool(uses) and all(any(is_within(use, each) for each in told) for use in uses)
 
 
-_OPTIONAL = re.compile(r"\.(?:Query\w*|FormValue|Get)\(")
+_OPTIONAL = lazy_regex(r"\.(?:Query\w*|FormValue|Get)\(")
 
 
 def _is_asked(call: Call, facts: Facts) -> bool:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Place
 from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, RUST, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.ended_by_failure import errors_that_end_loops
 
-_NEXT = re.compile(r"^(\w+)\.(Next|Scan)\((\w*|context\.\w+\(\))\)$")
+_NEXT = lazy_regex(r"^(\w+)\.(Next|Scan)\((\w*|context\.\w+\(\))\)$")
 _QUERIES = frozenset(
     (
         "Query",
@@ -26,10 +27,10 @@ _QUERIES = frozenset(
     )
 )
 _CURSORS = frozenset(("Find", "Aggregate", "Watch"))
-_ROWS = re.compile(r"(^|[./])(sql|sqlx|pgx(/v\d)?)\.Rows$|mongo\.Cursor$")
-_CHANNEL = re.compile(r"ReceiverStream<|\bReceiver<")
+_ROWS = lazy_regex(r"(^|[./])(sql|sqlx|pgx(/v\d)?)\.Rows$|mongo\.Cursor$")
+_CHANNEL = lazy_regex(r"ReceiverStream<|\bReceiver<")
 """Parameters that are filled by another task of the program, which may send no error at all."""
-_IN_MEMORY = re.compile(r"strings\.NewReader|bytes\.New(Reader|Buffer)|os\.Stdin")
+_IN_MEMORY = lazy_regex(r"strings\.NewReader|bytes\.New(Reader|Buffer)|os\.Stdin")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

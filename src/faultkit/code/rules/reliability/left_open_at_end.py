@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, Hit
@@ -15,13 +16,13 @@ _END = (
     r"(close|Close|stop|Stop|shutdown|Shutdown|flush|Flush|drain|Drain|disconnect|quit|end|destroy|aclose"
     r"|terminate|dispose)"
 )
-_ENDS = re.compile(rf"^{_END}(Async|Gracefully|Now|_\w+|AndWait|All)?$")
-_HOLDS_WORK = re.compile(
+_ENDS = lazy_regex(rf"^{_END}(Async|Gracefully|Now|_\w+|AndWait|All)?$")
+_HOLDS_WORK = lazy_regex(
     r"flush|drain|await|\.join\(|\.Wait\(|wait\(|commit|writeAll|sendBatch|send_batch|submit|remaining",
     re.IGNORECASE,
 )
-_WORKERS = re.compile(r"^bullmq\.Worker$|^bull$|kafkajs.*\.consumer$|^rhea\.|^pg-boss|^@temporalio/worker")
-_SERVERS = re.compile(
+_WORKERS = lazy_regex(r"^bullmq\.Worker$|^bull$|kafkajs.*\.consumer$|^rhea\.|^pg-boss|^@temporalio/worker")
+_SERVERS = lazy_regex(
     r"^(express\(\)|koa|fastify\(\)|https?\.createServer\(\))\.listen$|^https?\.createServer$"
 )
 
@@ -154,11 +155,11 @@ def _is_own_with_end(call: Call, facts: Facts) -> bool:
 
 # Rust: a server in `select!`, beside a signal.
 
-_SERVED = re.compile(
+_SERVED = lazy_regex(
     r"axum::serve\(|\.serve\(|\.serve_with_incoming\(|Server::bind|warp::serve|\.into_future\(\)"
 )
-_GRACEFUL = re.compile(r"graceful|serve_with_shutdown|serve_with_incoming_shutdown|\.stop\(")
-_SIGNALLED = re.compile(r"signal|ctrl_c|shutdown|terminat|sigterm|interrupt|stop|cancelled", re.IGNORECASE)
+_GRACEFUL = lazy_regex(r"graceful|serve_with_shutdown|serve_with_incoming_shutdown|\.stop\(")
+_SIGNALLED = lazy_regex(r"signal|ctrl_c|shutdown|terminat|sigterm|interrupt|stop|cancelled", re.IGNORECASE)
 
 
 def servers_dropped(facts: Facts) -> Iterator[Hit]:
@@ -180,8 +181,8 @@ def servers_dropped(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_OF_SIGNAL = re.compile(r"signal|ctrl_c|sigterm|terminat|\bterm\.recv", re.IGNORECASE)
-_SETTLES = re.compile(r"\.(ack|commit|delete_message|complete|mark_\w+|xack)\w*\(")
+_OF_SIGNAL = lazy_regex(r"signal|ctrl_c|sigterm|terminat|\bterm\.recv", re.IGNORECASE)
+_SETTLES = lazy_regex(r"\.(ack|commit|delete_message|complete|mark_\w+|xack)\w*\(")
 
 
 def _is_worker(arm: str, facts: Facts) -> bool:

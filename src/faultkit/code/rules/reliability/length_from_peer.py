@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -108,7 +109,7 @@ _VALUE = {
 """A number of four or eight bytes that is read, as an expression."""
 _LONGEST = 600
 """Characters of a function that reads a length and does nothing else."""
-_COMPARES = re.compile(r"[^-=<>][<>]=?\s*(?!=)[\w(]|\bmin\(|\.min\(|contains\(")
+_COMPARES = lazy_regex(r"[^-=<>][<>]=?\s*(?!=)[\w(]|\bmin\(|\.min\(|contains\(")
 
 
 def _gives_length(scope: Scope, body: str, facts: Facts) -> bool:
@@ -143,7 +144,7 @@ def _taken_by_caller(call: Call, reader: Scope, facts: Facts) -> Iterator[Hit]:
                 yield from _taken(name, start, len(text), scope, facts)
 
 
-_SHORT = re.compile(r"[^=]*=\s*struct\.unpack(?:_from)?\(\s*[\"'][!<>=@]?(?:\d*[xcbB?]|\d*[sp])*[HhBb]+[\"']")
+_SHORT = lazy_regex(r"[^=]*=\s*struct\.unpack(?:_from)?\(\s*[\"'][!<>=@]?(?:\d*[xcbB?]|\d*[sp])*[HhBb]+[\"']")
 """Numbers of one or two bytes, which are 65535 at most."""
 
 
@@ -171,13 +172,13 @@ def _taken(shown: str, begins: int, ends: int, scope: Scope, facts: Facts) -> It
     yield Hit(Span(start, end), what, POSSIBLE if _reads_memory(scope, body) else LIKELY)
 
 
-_ON_MEMORY = re.compile(
+_ON_MEMORY = lazy_regex(
     r"(?:Cursor::new|ByteArrayInputStream|ByteBuffer\.wrap|\w*Deserializer|MemoryStream|BytesIO)"
     r"\(\s*&?(?:mut )?(\w+)"
 )
 
 
-_BUFFERS = re.compile(r"(?:^|[.\s&])(?:Cursor|ByteBuffer|ByteBuf|Bytes|BytesMut)$")
+_BUFFERS = lazy_regex(r"(?:^|[.\s&])(?:Cursor|ByteBuffer|ByteBuf|Bytes|BytesMut)$")
 
 
 def _reads_memory(scope: Scope, body: str) -> bool:

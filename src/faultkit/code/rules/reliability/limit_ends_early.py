@@ -11,14 +11,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Try, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVASCRIPT, LIKELY, RUST, Hit, Rule
 
 _READS = frozenset(("json", "text", "arrayBuffer", "blob", "formData", "bytes", "buffer"))
-_OTHER_LIMITS = re.compile(r"AbortSignal\.(timeout|any)\b|Promise\.race\b|\b\w*[tT]imeout\w*\.refresh\(")
-_FETCHES = re.compile(r"(^|[.~/_])fetch\w*$|\bfetch$", re.IGNORECASE)
+_OTHER_LIMITS = lazy_regex(r"AbortSignal\.(timeout|any)\b|Promise\.race\b|\b\w*[tT]imeout\w*\.refresh\(")
+_FETCHES = lazy_regex(r"(^|[.~/_])fetch\w*$|\bfetch$", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -259,9 +260,9 @@ def _reading_chain(request: Call, facts: Facts) -> list[Call]:
 
 # Rust: tokio::time::timeout around send() alone.
 
-_SENDS = re.compile(r"\.send\s*\(\s*\)|\.(request|execute|get)\s*\(")
+_SENDS = lazy_regex(r"\.send\s*\(\s*\)|\.(request|execute|get)\s*\(")
 _BODIES = frozenset(("json", "text", "bytes", "chunk", "bytes_stream", "collect", "text_with_charset"))
-_BODY_READ = re.compile(r"\.(json|text|bytes|chunk|collect|to_bytes)(::<[^(]*>)?\s*\(\s*\)")
+_BODY_READ = lazy_regex(r"\.(json|text|bytes|chunk|collect|to_bytes)(::<[^(]*>)?\s*\(\s*\)")
 
 
 def _rust(facts: Facts) -> Iterator[Hit]:
@@ -292,7 +293,7 @@ def _rust(facts: Facts) -> Iterator[Hit]:
 
 # C#: a token that is given to the request, and not to what reads its answer.
 
-_CONTENT = re.compile(r"\.Content\.(ReadAs\w+Async|CopyToAsync|ReadFromJson\w*)$")
+_CONTENT = lazy_regex(r"\.Content\.(ReadAs\w+Async|CopyToAsync|ReadFromJson\w*)$")
 
 
 def _csharp(facts: Facts) -> Iterator[Hit]:
@@ -369,8 +370,8 @@ def _reads_without(name: str, scope: Scope, facts: Facts) -> Iterator[Call]:
 
 _GO_BODIES = frozenset(("Do", "Get", "Post", "RoundTrip", "GetObject"))
 _GO_ANSWERS = _GO_BODIES | {"QueryContext", "Query", "NewReader"}
-_GO_RESULTS = re.compile(r"\)\s*(\([^()]*\)|[\w.*\[\]]+)\s*$")
-_GO_STREAMS = re.compile(r"Response|Rows|Reader|Closer|Object|Body|Stream|Iterator|Cursor")
+_GO_RESULTS = lazy_regex(r"\)\s*(\([^()]*\)|[\w.*\[\]]+)\s*$")
+_GO_STREAMS = lazy_regex(r"Response|Rows|Reader|Closer|Object|Body|Stream|Iterator|Cursor")
 
 
 def _go(facts: Facts) -> Iterator[Hit]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -68,7 +68,7 @@ def _is_of_file(call: Call, facts: Facts) -> bool:
     )
 
 
-_RELEASES = re.compile(r"\bawaitClose\s*\{[^}]*?\b(?:release|stop|close|dispose|destroy|shutdown)\w*\(")
+_RELEASES = lazy_regex(r"\bawaitClose\s*\{[^}]*?\b(?:release|stop|close|dispose|destroy|shutdown)\w*\(")
 
 
 def _ends_with_flow(place: Placed, facts: Facts) -> bool:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Text
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
-_PATH = re.compile(r"/(?:[\w-]+/)*(?:live|livez|liveness|alive)/?", re.IGNORECASE)
-_ASKS = re.compile(
+_PATH = lazy_regex(r"/(?:[\w-]+/)*(?:live|livez|liveness|alive)/?", re.IGNORECASE)
+_ASKS = lazy_regex(
     r"^(ping|Ping|PingContext|PingAsync|pingDatabase|ping_database|isValid|CanConnectAsync|CanConnect)$"
     r"|^_?(check|test|probe)_?(db|database|redis|cache|dependenc|broker|kafka|upstream)\w*$",
     re.IGNORECASE,
 )
 """Methods that ask whether something else works."""
-_CHECKS = re.compile(
+_CHECKS = lazy_regex(
     r"\.(AddNpgSql|AddSqlServer|AddMySql|AddRedis|AddDbContextCheck|AddRabbitMQ|AddKafka|AddUrlGroup)\b"
 )
 _BEHIND = 600

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -32,9 +33,9 @@ _GUARDS = TextPattern(
     r"|jitter|stale|lease|\bgroup\.Do\b|\bsf\.Do\b|coalesc|dedup|shared\(\)|\.shared\b|\bactor\b",
     re.IGNORECASE,
 )
-_LOCK_WORDS = re.compile(r"(?i:\b\w*(?:lock|mutex|mu|sem\w*|gate))\.(?:R?Lock|R?Unlock|read|write|lock)\(\)")
+_LOCK_WORDS = lazy_regex(r"(?i:\b\w*(?:lock|mutex|mu|sem\w*|gate))\.(?:R?Lock|R?Unlock|read|write|lock)\(\)")
 """A lock by its use; whether it is held during the load is known by its regions."""
-_ONE_OF_MANY = re.compile(
+_ONE_OF_MANY = lazy_regex(
     r"user|member|customer|session|number|text|query|term|prefix|address|\bip\b|remote_?addr|email|mail|token|phone|search|url"
     r"|host|visitor|account|input|phrase|word|order|device|serial|plate|vin\b|isbn|\bcode\b|hash|postcode|zip",
     re.IGNORECASE,
@@ -43,23 +44,23 @@ _ONE_OF_MANY = re.compile(
 _SHARE = frozenset(("Do", "DoChan", "runExclusive", "withLock", "computeIfAbsent", "singleflight", "compute"))
 """Methods that run a function that they are given for one caller at a time."""
 _THREADED = ("threading", "flask", "django", "fastapi", "concurrent.futures", "celery", "starlette")
-_SHARED = re.compile(r"\b(Concurrent\w*|DashMap|sync\.Map)\b")
-_MISSING = re.compile(
+_SHARED = lazy_regex(r"\b(Concurrent\w*|DashMap|sync\.Map)\b")
+_MISSING = lazy_regex(
     r"!|\bnot\b|null|None|nil|undefined|[<>]|[eE]xpir|ContainsKey|is_none|Before|After|isEmpty"
 )
-_TOKEN_LIKE = re.compile(
+_TOKEN_LIKE = lazy_regex(
     r"token|jwks|key_?set|\bkeys\b|cache|cached|session|credential|config|rates|prices|settings|flags|catalog|list"
     r"|snapshot|secret|access|auth|discovery|metadata|client|conn|connection|channel|pool|db",
     re.IGNORECASE,
 )
-_AGE = re.compile(
+_AGE = lazy_regex(
     r"expir|\bage\b|max_?age|ttl|until|isBefore|isAfter|elapsed|time\.|Date\.now|now\(|Now\b|fresh|stale",
     re.IGNORECASE,
 )
-_STARTS = re.compile(
+_STARTS = lazy_regex(
     r"^_?(init|setup|start|connect|open|load|reload|refresh|update|main|on_?startup|__aenter__|constructor)"
 )
-_CACHES = re.compile(r"(^|[._])\w*(redis|rdb|cache|memcache\w*)\w*(\.opsForValue\(\))?$", re.IGNORECASE)
+_CACHES = lazy_regex(r"(^|[._])\w*(redis|rdb|cache|memcache\w*)\w*(\.opsForValue\(\))?$", re.IGNORECASE)
 _READS = frozenset(
     ("get", "Get", "hget", "StringGetAsync", "GetStringAsync", "GetAsync", "mget", "TryGetValue")
 )
@@ -145,10 +146,10 @@ def _is_asked_by_many(store: MapStore, put: Put, facts: Facts) -> bool:
     return is_static or _SHARED.search(store.text) is not None
 
 
-_EVENTS = re.compile(r"^on[A-Z]|[a-z](?:Added|Removed|Changed|Connected|Joined|Discovered)$")
-_FOR_ONE_REQUEST = re.compile(r"(?:AuthorizationHandler|Controller|PageModel|ViewModel)$")
-_IS_TESTED = re.compile(r"\b(?:if|when|match|while|switch)\b|\?|\|\||=>|->|\.or|\bunless\b")
-_OR_ELSE = re.compile(r"\)?\s*(?:\?\?|\|\||\?:|,)\s*-?\d")
+_EVENTS = lazy_regex(r"^on[A-Z]|[a-z](?:Added|Removed|Changed|Connected|Joined|Discovered)$")
+_FOR_ONE_REQUEST = lazy_regex(r"(?:AuthorizationHandler|Controller|PageModel|ViewModel)$")
+_IS_TESTED = lazy_regex(r"\b(?:if|when|match|while|switch)\b|\?|\|\||=>|->|\.or|\bunless\b")
+_OR_ELSE = lazy_regex(r"\)?\s*(?:\?\?|\|\||\?:|,)\s*-?\d")
 
 
 def _of_member(each: Assignment, facts: Facts) -> Hit | None:
@@ -218,11 +219,11 @@ def _is_static(name: str, facts: Facts) -> bool:
     return re.search(rf"\bstatic\b[^;=(){{}}]*\b{re.escape(name)}\b", facts.whole_text) is not None
 
 
-_EXPIRES = re.compile(
+_EXPIRES = lazy_regex(
     r"expir|valid|fresh|[sS]tale|\bage\b|max_?age|ttl|until|deadline|loaded|fetched|updated|refresh|[<>]",
     re.IGNORECASE,
 )
-_FETCHES = re.compile(
+_FETCHES = lazy_regex(
     r"^_?(load|reload|fetch|refresh|renew|request|download|get|retrieve|query|pull|acquire|obtain|authenticate|login|compute"
     r"|build|update)",
     re.IGNORECASE,
@@ -278,9 +279,9 @@ def _kept_by(helper: Scope, facts: Facts) -> set[str]:
     return set() if all(map(_TIMES.search, kept)) else kept
 
 
-_TIMES = re.compile(r"(?:[a-z](?:After|Until|At|Time)|_(?:after|until|at|time))$")
+_TIMES = lazy_regex(r"(?:[a-z](?:After|Until|At|Time)|_(?:after|until|at|time))$")
 """Members that say when something was or may be done: they are no values that were loaded."""
-_PROGRESS = re.compile(
+_PROGRESS = lazy_regex(
     r"^_?(err(or)?|end|done|closed|started|state|next|page|cursor|offset|html|rows?|count)$|[eE]nd$"
 )
 """Members that say how far something has come."""
@@ -369,7 +370,7 @@ def _of_cache(stored: Call, scope: Scope, facts: Facts) -> Hit | None:
     return Hit(stored.span, what, POSSIBLE)
 
 
-_VALUES = re.compile(r"\$?\{\w[^{}]*\}|%[sdvqx]|\{\}|\$[a-z]\w*|\+\s*[a-z]\w*")
+_VALUES = lazy_regex(r"\$?\{\w[^{}]*\}|%[sdvqx]|\{\}|\$[a-z]\w*|\+\s*[a-z]\w*")
 """Values in a key: of a template, of a format, or joined to a text."""
 
 
@@ -400,7 +401,7 @@ def _takes_context(call: Call) -> bool:
     return bool(call.positional) and re.fullmatch(r"\w*[cC]tx", call.positional[0].value.text) is not None
 
 
-_EXCLUSIVE = re.compile(r"\(\s*&(?:'\w+\s+)?mut\s+self\b")
+_EXCLUSIVE = lazy_regex(r"\(\s*&(?:'\w+\s+)?mut\s+self\b")
 
 
 def _is_guarded(scope: Scope, facts: Facts, load: Call | None = None) -> bool:

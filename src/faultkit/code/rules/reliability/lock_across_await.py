@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
@@ -13,12 +14,12 @@ from faultkit.code.rules.vocabulary.lock_regions import UNWRAPS, guard_of, lock_
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _TAKES = ("lock", "read", "write")
-_OF_THREADS = re.compile(r"^threading\.(Lock|RLock|Semaphore|BoundedSemaphore|Condition)$")
-_JAVA_LOCKS = re.compile(r"(^|\.)(ReentrantLock|ReentrantReadWriteLock|StampedLock|Semaphore)$")
+_OF_THREADS = lazy_regex(r"^threading\.(Lock|RLock|Semaphore|BoundedSemaphore|Condition)$")
+_JAVA_LOCKS = lazy_regex(r"(^|\.)(ReentrantLock|ReentrantReadWriteLock|StampedLock|Semaphore)$")
 _SUSPENDS = frozenset(
     ("delay", "await", "awaitAll", "withContext", "join", "receive", "send", "collect", "yield")
 )
-_SERVICES = re.compile(r"(Client|Repository|Store|Gateway|Api|Service|Dao|Publisher|Mailer|Provider)$")
+_SERVICES = lazy_regex(r"(Client|Repository|Store|Gateway|Api|Service|Dao|Publisher|Mailer|Provider)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -87,7 +88,7 @@ def _of_maps(facts: Facts) -> Iterator[Hit]:
             yield Hit(Span(taken.span.start, waits.span.end), what, LIKELY)
 
 
-_COPIES = re.compile(r"\.(clone|copied|cloned|map)\(|=\s*\*")
+_COPIES = lazy_regex(r"\.(clone|copied|cloned|map)\(|=\s*\*")
 
 
 def _is_value(name: str, held: Call, facts: Facts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -47,13 +48,13 @@ _GIVES = {
 }  # fmt: skip
 """Verbs of methods that take something, and of those that give it back, in small letters without `_`."""
 _LOCKS = ("lock", "mutex", "mu", "sem", "semaphore")
-_TYPES = re.compile(
+_TYPES = lazy_regex(
     r"(^|[./])(\w*Lock|Mutex|RWMutex|Semaphore|SemaphoreSlim|BoundedSemaphore|Weighted|Condition"
     r"|ReaderWriterLockSlim|SynchronizedObject|(read|write)Lock\(\))$"
 )
 _ON_TYPES_ONLY = frozenset(("Acquire", "TryAcquire", "Wait", "WaitAsync", "WaitOne"))
 """Methods that other things have, too: pools, tasks, events."""
-_NEGATED = re.compile(r"^\W*(!|not\b)|(==|is)\s*(false|False)\W*$")
+_NEGATED = lazy_regex(r"^\W*(!|not\b)|(==|is)\s*(false|False)\W*$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -118,7 +119,7 @@ def _is_handed_on(found: re.Match[str], call: Call, scope: Scope, facts: Facts) 
     return re.search(word, facts.text(scope.body), re.IGNORECASE) is not None
 
 
-_CHAIN = re.compile(r"(?:\s*\.await|\s*\.\w+\([^()]*\)|\s*\?)*\s*;")
+_CHAIN = lazy_regex(r"(?:\s*\.await|\s*\.\w+\([^()]*\)|\s*\?)*\s*;")
 
 
 def _end_of_statement(begin: int, facts: Facts) -> int:
@@ -213,8 +214,8 @@ def _known(facts: Facts) -> Iterator[Hit]:
             yield Hit(Span(call.span.start, min(late, default=call.span.end)), what, LIKELY)
 
 
-_ADVISORY = re.compile(r"\b(?:pg_(?:try_)?advisory_lock(?:_shared)?|GET_LOCK|sp_getapplock)\b", re.IGNORECASE)
-_UNLOCKS = re.compile(
+_ADVISORY = lazy_regex(r"\b(?:pg_(?:try_)?advisory_lock(?:_shared)?|GET_LOCK|sp_getapplock)\b", re.IGNORECASE)
+_UNLOCKS = lazy_regex(
     r"\b(?:pg_advisory_unlock\w*|RELEASE_LOCK|RELEASE_ALL_LOCKS|sp_releaseapplock)\b", re.IGNORECASE
 )
 

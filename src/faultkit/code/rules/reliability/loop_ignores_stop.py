@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, LIKELY, Hit, Rule
@@ -12,7 +13,7 @@ from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _TOKENS = ("CancellationToken", "System.Threading.CancellationToken")
 _CONTEXTS = ("context.Context",)
-_BLOCKS = re.compile(r"<-|\.(Accept|Recv|Read\w*|Fetch\w*|Receive\w*|Next\w*|Scan|Wait)\(|\bselect\b")
+_BLOCKS = lazy_regex(r"<-|\.(Accept|Recv|Read\w*|Fetch\w*|Receive\w*|Next\w*|Scan|Wait)\(|\bselect\b")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -44,8 +45,8 @@ def _outer_context(scope: Scope, facts: Facts) -> str:
     return "" if outer is None or scope.name else _given(outer, _CONTEXTS)
 
 
-_ENDS_WITH_CHANNEL = re.compile(r"\b(?:WaitToReadAsync|MoveNextAsync|OutputAvailableAsync)\(")
-_TAKES_WHAT_IS_THERE = re.compile(r"\b(?:TryRead|TryDequeue|TryTake|TryPop|TryPeek)\(")
+_ENDS_WITH_CHANNEL = lazy_regex(r"\b(?:WaitToReadAsync|MoveNextAsync|OutputAvailableAsync)\(")
+_TAKES_WHAT_IS_THERE = lazy_regex(r"\b(?:TryRead|TryDequeue|TryTake|TryPop|TryPeek)\(")
 
 
 def _is_completed(loop: Loop, facts: Facts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Assignment, Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -19,17 +20,17 @@ from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.sql_updates import documents_rewritten, written_back
 from faultkit.code.rules.vocabulary.transactions import transactions
 
-_LOADS = re.compile(
+_LOADS = lazy_regex(
     r"\.objects\.(get|filter\(\)\.first|select_related\(\)\.get)$|get_object_or_404$"
     r"|(^|\.)[A-Z]\w*\.(findById|findOne|findByPk|findUnique|findOneBy|findOneOrFail)$"
     r"|\.(findById|findOne|findByPk|findUnique|findOneBy|findOneByOrFail|findOneOrFail|find_by_id)$"
     r"|[sS]ession\w*(\(\))?\.get$|\.query\(\)(\.\w+\(\))*\.(first|one|one_or_none|get)$"
     r"|\.query\.(get|get_or_404|filter_by\(\)\.(first|one))$"
 )
-_JPA_LOADS = re.compile(
+_JPA_LOADS = lazy_regex(
     r"\.(findById|findBy\w+|getById|getReferenceById|find|getOne|selectById|selectByPrimaryKey|selectOne)\("
 )
-_COMPUTES = re.compile(r"\s*[+\-]|\.(add|subtract|plus|minus)\(")
+_COMPUTES = lazy_regex(r"\s*[+\-]|\.(add|subtract|plus|minus)\(")
 _SAVES = frozenset(
     (
         "save",
@@ -43,25 +44,25 @@ _SAVES = frozenset(
         "SaveChangesAsync",
     )
 )
-_AMOUNTS = re.compile(
+_AMOUNTS = lazy_regex(
     r"balance|stock|quantity|qty|count|credit|amount|points|inventory|seats|available|remaining|total|used|views|likes"
     r"|votes|score|counter|downloads|hits|attempts|usage|quota|left|taken|capacity|spent|budget|cents|sold|reserved|booked"
     r"|redeemed|redemptions|tokens|tickets|onhand|on_hand|copies|spots|places|miles|minutes|units|funds|holdings|uses\b",
     re.IGNORECASE,
 )
-_SESSION = re.compile(r"session|(^|\.)_?(db|em|\w*manager|orm)$", re.IGNORECASE)
+_SESSION = lazy_regex(r"session|(^|\.)_?(db|em|\w*manager|orm)$", re.IGNORECASE)
 _UPDATES = (
     "update", "updateOne", "update_one", "findByIdAndUpdate", "findOneAndUpdate", "find_one_and_update",
     "updateMany", "Update", "Updates", "UpdateColumn", "UpdateColumns", "UpdateOne", "set", "values", "Set",
 )  # fmt: skip
-_ENTITY_LOADS = re.compile(
+_ENTITY_LOADS = lazy_regex(
     r"\.(findById|findBy[A-Z]\w*|getById|getReferenceById|find|findByIdOrNull|(First|FirstOrDefault|Single"
     r"|SingleOrDefault|Find|GetById)(Async)?)(\(\)\.\w+)*$"
 )
-_ARITHMETIC = re.compile(r"[+\-*/]")
+_ARITHMETIC = lazy_regex(r"[+\-*/]")
 
 
-_ACCEPTED = re.compile(r"(?:#|//)\s*(?:\w+:?\s+){0,2}race condition", re.IGNORECASE)
+_ACCEPTED = lazy_regex(r"(?:#|//)\s*(?:\w+:?\s+){0,2}race condition", re.IGNORECASE)
 """A comment that shows that the race is known."""
 
 
@@ -109,7 +110,7 @@ def _is_amount(field: str, scope: Scope, facts: Facts) -> bool:
     return is_followed(field, _COMPARED, facts.text(scope.body))
 
 
-_COMPARED = re.compile(r"[\]\"')]*\s*(<|>)")
+_COMPARED = lazy_regex(r"[\]\"')]*\s*(<|>)")
 
 
 def _by_sql(facts: Facts) -> Iterator[Hit]:
@@ -307,7 +308,7 @@ def _by_columns(facts: Facts) -> Iterator[Hit]:
             )
 
 
-_DIESEL = re.compile(r"\(?(?:\w+::)*(\w+)\.eq\((.+)\)\)?$", re.DOTALL)
+_DIESEL = lazy_regex(r"\(?(?:\w+::)*(\w+)\.eq\((.+)\)\)?$", re.DOTALL)
 
 
 def _by_diesel(facts: Facts) -> Iterator[Hit]:
@@ -342,10 +343,10 @@ def _is_loaded(name: str, each: Assignment, facts: Facts) -> bool:
     return _comes_of_load(name, each, facts, 2)
 
 
-_LOADING = re.compile(
+_LOADING = lazy_regex(
     r"^(find|get|load|fetch|first|single|one|scalar|query|select|lookup|require|read|First|Single|Find|Get|Load|Fetch|Query)"
 )
-_LOADERS = re.compile(
+_LOADERS = lazy_regex(
     r"repo(sitory)?|session|\bdb\b|_db\b|\bem\b|manager|objects|context|\bdao\b|store|prisma|query|[a-z]s$|^[A-Z]\w+$",
     re.IGNORECASE,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -19,7 +20,7 @@ _LATER = ("on_commit", "afterCommit", "registerSynchronization", "after_commit",
 _OUTBOX = TextPattern(
     r"outbox|transactional\.id|transactionIdPrefix|initTransactions|executeInTransaction", re.I
 )
-_AFTER_COMMIT = re.compile(r"TransactionalEventListener")
+_AFTER_COMMIT = lazy_regex(r"TransactionalEventListener")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -67,9 +68,9 @@ def _is_later(call: Call, facts: Facts) -> bool:
     )
 
 
-_REPLICA = re.compile(r"\(\s*using\s*=[^()]*(?:replica|read_?only|reader)", re.IGNORECASE)
+_REPLICA = lazy_regex(r"\(\s*using\s*=[^()]*(?:replica|read_?only|reader)", re.IGNORECASE)
 """A connection that only reads: a transaction on it changes nothing."""
-_WAITS_FOR_COMMIT = re.compile(r"[tT]ransaction|[cC]ommit")
+_WAITS_FOR_COMMIT = lazy_regex(r"[tT]ransaction|[cC]ommit")
 
 
 def _waits_itself(call: Call, facts: Facts) -> bool:

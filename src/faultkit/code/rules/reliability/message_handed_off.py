@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -15,11 +16,11 @@ from faultkit.code.rules.vocabulary.answers import responder_of
 from faultkit.code.rules.vocabulary.message_batches import marking_calls
 from faultkit.code.rules.vocabulary.message_consumers import CONSUMER_WORDS, Consumer, message_consumers
 
-_MANUAL = re.compile(
+_MANUAL = lazy_regex(
     r"enable[._]auto[._]commit[\"']?\s*[,:=\]]+\s*[\"']?([fF]alse)|ENABLE_AUTO_COMMIT_CONFIG\s*[,\]]\s*=?\s*\"?([fF]alse)"
     r"|EnableAutoCommit\s*=\s*false|EnableAutoOffsetStore\s*=\s*false|enable\.auto\.offset\.store|MANUAL|commit(Sync|Async)\(",
 )
-_SOURCES = re.compile(
+_SOURCES = lazy_regex(
     r"(KafkaConsumer|AIOKafkaConsumer|confluent_kafka\.Consumer|aiokafka\.\w+|kafka\.KafkaConsumer|IConsumer|Consumer)"
     r"(\.|$)"
 )
@@ -30,7 +31,7 @@ _HANDS = frozenset(
         "start", "run_in_executor", "StartNew", "apply_async", "add_task",
     )
 )  # fmt: skip
-_WAITS = re.compile(
+_WAITS = lazy_regex(
     r"\.Wait\(|invokeAll|awaitTermination|<-\w+"
     r"|\.get\(|\.join\(|await asyncio\.gather|awaitAll|joinAll|Task\.WhenAll|\.result\(|allOf|wait\("
 )
@@ -60,7 +61,7 @@ _CHAINS = frozenset(
     ("thenAccept", "thenApply", "thenRun", "thenCompose", "whenComplete", "exceptionally", "handle",
      "thenAcceptAsync", "whenCompleteAsync", "subscribe", "then", "catch", "finally", "ContinueWith")
 )  # fmt: skip
-_AWAITS = re.compile(
+_AWAITS = lazy_regex(
     r"\.(?:join|get|block|await|Wait|GetAwaiter)\(|<-\w|Promise\.all|WhenAll|gather\(|join_all"
 )
 
@@ -102,8 +103,8 @@ def _is_of_same_row(call: Call, mark: Call, facts: Facts) -> bool:
     return is_within(call.span, loop.body) and bool(names & used)
 
 
-_WORDS = re.compile(r"[A-Za-z_$][\w$]*")
-_HELD = re.compile(
+_WORDS = lazy_regex(r"[A-Za-z_$][\w$]*")
+_HELD = lazy_regex(
     r"^(?:add|append|push|put|set|discard|remove|delete|add_?done_?callback|inc|launchIn|join|track|Add|register)$"
 )
 """Calls that keep a task somewhere, or look after it when it has ended."""
@@ -150,12 +151,12 @@ def _webhooks(facts: Facts) -> Iterator[Consumer]:
 
 
 _OF_WEBHOOKS = (b"hook", b"postback", b"ipn", b"inbound")
-_PREPARES = re.compile(
+_PREPARES = lazy_regex(
     r"verif|valid|check|parse|read|text|json|body|decode|construct|receive|get|sign|assert|ensure|require|bind",
     re.IGNORECASE,
 )
 """Names of calls that look at what was sent."""
-_AWAITED = re.compile(r"\bawait\s+(?:\w+\.)*(?:wait|gather|shield|Promise|Task\.When|join)")
+_AWAITED = lazy_regex(r"\bawait\s+(?:\w+\.)*(?:wait|gather|shield|Promise|Task\.When|join)")
 
 
 def _is_left(call: Call, facts: Facts) -> bool:
@@ -167,7 +168,7 @@ def _is_left(call: Call, facts: Facts) -> bool:
     return _starts(call, facts) or _is_chained(call, facts)
 
 
-_ASYNC = re.compile(r"[a-z0-9]Async$")
+_ASYNC = lazy_regex(r"[a-z0-9]Async$")
 
 
 def _has_other_work(started: Call, consumer: Consumer, facts: Facts) -> bool:
@@ -202,7 +203,7 @@ def _is_chained(call: Call, facts: Facts) -> bool:
     return call.origin.span.start == call.span.start and bool(call.arguments)
 
 
-_POOLS = re.compile(r"(?:pool|executor|workers)$", re.IGNORECASE)
+_POOLS = lazy_regex(r"(?:pool|executor|workers)$", re.IGNORECASE)
 
 
 def _is_pool(call: Call) -> bool:
@@ -250,7 +251,7 @@ def _works_beside(started: Call, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_COUNTS = re.compile(
+_COUNTS = lazy_regex(
     r"(?i:try)?acquire\w*|lock|unlock|release|inc\w*|observe|record|add|Add|Inc|Wait(Async)?"
 )
 """Calls that limit or count what is started."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.acknowledgements import NACKS, is_requeued
 
-_COUNTS = re.compile(
+_COUNTS = lazy_regex(
     r"x-death|x-delivery|[dD]elivery_?[cC]ount|[rR]edelivered|attempt|retr(y|ies)|tries|x-delivery-limit|dead_letter"
     r"|deadLetter|poison|quorum|isRedeliver",
 )
-_OF_DATA = re.compile(
+_OF_DATA = lazy_regex(
     r"(ValueError|KeyError|TypeError|Decode\w*|Validation\w*|Json\w*|JSON\w*|Format\w*|Parse\w*|IllegalArgument\w*|RuntimeException)"
 )
-_SLEEPS = re.compile(r"[sS]leep\(|[dD]elay\(|setTimeout")
+_SLEEPS = lazy_regex(r"[sS]leep\(|[dD]elay\(|setTimeout")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

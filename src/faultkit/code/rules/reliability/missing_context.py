@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, LIKELY, POSSIBLE, Hit, Rule
@@ -18,7 +19,7 @@ from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 from faultkit.code.rules.vocabulary.repetition import runs_once
 
 _CONTEXT = ("context.Context", "net/http.Request", "github.com/gin-gonic/gin.Context")
-_CONTEXT_NAME = re.compile(r"[cC]tx\w*|[cC]ontext\b")
+_CONTEXT_NAME = lazy_regex(r"[cC]tx\w*|[cC]ontext\b")
 _PLAIN = {
     "net/http.NewRequest": "http.NewRequestWithContext",
     "net/http.Get": "http.NewRequestWithContext and Do",
@@ -26,7 +27,7 @@ _PLAIN = {
     "os/exec.Command": "exec.CommandContext",
 }
 _BARE = ("context.Background", "context.TODO")
-_ENDED = re.compile(
+_ENDED = lazy_regex(
     r"<-\s*\w*[cC]tx\w*\.Done\(\)|<-\s*r\.Context\(\)\.Done\(\)|\b\w*[cC]tx\w*\.Err\(\)|\.Context\(\)\.Err\(\)"
 )
 _SQL_PACKAGES = ("database/sql", "github.com/jmoiron/sqlx")
@@ -86,11 +87,11 @@ def _has_limit(call: Call, facts: Facts) -> bool:
     return any(each.method in ("WithTimeout", "WithDeadline") for each in facts.calls_around(call))
 
 
-_KEEPS = re.compile(
+_KEEPS = lazy_regex(
     r"^(Clone|Listen|ListenPacket|(With|New|Open|Connect|Dial|Start|Watch|Subscribe)([A-Z]\w*)?)$"
 )
 """Methods that return what may keep the context, or need it for a moment."""
-_AFTER_FAILURE = re.compile(r"\w*[eE]rr\w* != nil\b")
+_AFTER_FAILURE = lazy_regex(r"\w*[eE]rr\w* != nil\b")
 
 
 def _gives_answer(call: Call, scope: Scope, facts: Facts) -> bool:
@@ -208,7 +209,7 @@ def _is_apart(call: Call, scope: Scope, facts: Facts) -> bool:
     return facts.is_launched(call) or "hutdown" in facts.text(scope.span)
 
 
-_IF_MISSING = re.compile(
+_IF_MISSING = lazy_regex(
     r"\bif\b[^{]*(?:\b(?:\w*[cC]tx\w*|\w*[cC]ontext\w*)(?:\(\))?\s*==\s*nil\b|\.Err\(\)\s*!=\s*nil\b)"
 )
 
@@ -236,7 +237,7 @@ def _is_choice(call: Call, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_LATER = re.compile(
+_LATER = lazy_regex(
     r"^(AfterFunc|Go|TryGo|AddFunc|AddJob|Submit|Cleanup|Defer|On[A-Z]?\w*|Handle\w*|Subscribe\w*|Register\w*"
     r"|Schedule\w*|Every\w*|Enqueue\w*|Set\w*(Func|Handler|Callback|Hook))$",
 )
@@ -272,12 +273,12 @@ def _runs_later(call: Call, scope: Scope, facts: Facts) -> bool:
     return False
 
 
-_OF_LOGS = re.compile(
+_OF_LOGS = lazy_regex(
     r"(^|\.)(Enabled|LogAttrs|\w*Logger|\w*[lL]ogs?|Ctx|(Debug|Info|Warn|Error)(f|w|Context)?|\w*Span\w*|\w*Baggage)$"
     r"|(^|\.)(log|logs|logger|slog|logrus|zap|zerolog|tracer|trace)\.\w+$"
 )
 """What takes a context only to find a logger, or the span of a trace."""
-_REASON = re.compile(
+_REASON = lazy_regex(
     r"context|ctx|cancel|background|detach|independent|outlive|regardless|even (if|when)", re.IGNORECASE
 )
 _LINES_OF_COMMENT = 6

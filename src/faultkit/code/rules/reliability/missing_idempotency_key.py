@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import makers_of_parts
 from faultkit.code.rules.vocabulary.http_requests import http_requests, library_of
 from faultkit.code.rules.vocabulary.idempotency_keys import CHOSEN
 
-_MATTERS = re.compile(
+_MATTERS = lazy_regex(
     r"(payment|charge|refund|transfer|payout|checkout|invoice|order|withdraw|purchase)s?\b", re.IGNORECASE
 )
-_OWNER = re.compile(r"\b[A-Za-z_]\w*\.(?=[A-Za-z_]\w*(?:[_]?[uU]rl|URL|_uri|Uri)\b)")
-_STRIPE = re.compile(r"^stripe\.(Charge|PaymentIntent|Refund|Transfer|Payout|Subscription|Invoice)\.create$")
+_OWNER = lazy_regex(r"\b[A-Za-z_]\w*\.(?=[A-Za-z_]\w*(?:[_]?[uU]rl|URL|_uri|Uri)\b)")
+_STRIPE = lazy_regex(r"^stripe\.(Charge|PaymentIntent|Refund|Transfer|Payout|Subscription|Invoice)\.create$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

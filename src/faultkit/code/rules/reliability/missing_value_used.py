@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, POSSIBLE, Hit, Rule
@@ -27,14 +28,14 @@ _PYTHON = frozenset(
         "fetchrow",
     )
 )
-_ORM = re.compile(
+_ORM = lazy_regex(
     r"^(findOne|findById|findByPk|findUnique|findFirst|findOneBy|findOneAndUpdate|findByIdAndUpdate)$"
 )
-_CSHARP = re.compile(
+_CSHARP = lazy_regex(
     r"^(FirstOrDefault|SingleOrDefault|Find|LastOrDefault|QueryFirstOrDefault|QuerySingleOrDefault)(Async)?$"
 )
-_JAVA_OPTIONAL = re.compile(r"^(find\w*|findFirst|findAny|max|min|reduce|getBy\w+|get\w*ById|load\w*)$")
-_ALWAYS = re.compile(
+_JAVA_OPTIONAL = lazy_regex(r"^(find\w*|findFirst|findAny|max|min|reduce|getBy\w+|get\w*ById|load\w*)$")
+_ALWAYS = lazy_regex(
     r"\b(count|sum|max|min|avg|exists|coalesce|nextval|version|last_insert_\w+|pg_\w+|currval|total)\s*\(|\bRETURNING\b"
     r"|\bINSERT\b|information_schema|LAST_INSERT_ID",
     re.IGNORECASE,
@@ -42,11 +43,11 @@ _ALWAYS = re.compile(
 """Statements that always have a row."""
 _GO_KEYED = TextPattern(r"\b(\w+)\[\"[\w.-]+\"\]\.\((\w[\w.]*|\[\]\w+|map\[\w+\][\w{}]+)\)")
 _GO_SPLIT = TextPattern(r"\bstrings\.(Split|SplitN|Fields)\(([^()\n]*(?:\([^()\n]*\))?[^()\n]*)\)\[([1-9])\]")
-_OUTSIDE = re.compile(
+_OUTSIDE = lazy_regex(
     r"header|auth|token|cookie|bearer|body|payload|msg|message|line|input|query|param|addr", re.IGNORECASE
 )
-_CLAIMS = re.compile(r"claims$|^(payload|event|msg|message|body)$", re.IGNORECASE)
-_GO_GUARDS = re.compile(r"strings\.(Contains|HasPrefix|Count|Index)\(|regexp")
+_CLAIMS = lazy_regex(r"claims$|^(payload|event|msg|message|body)$", re.IGNORECASE)
+_GO_GUARDS = lazy_regex(r"strings\.(Contains|HasPrefix|Count|Index)\(|regexp")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -90,7 +91,7 @@ def _rows(facts: Facts) -> Iterator[Hit]:
         yield Hit(facts.syntax.place_of(use, call.span.end), what, POSSIBLE)
 
 
-_REQUIRED = re.compile(r"require\b|rejectOnEmpty|OrFail|orFail|OrThrow")
+_REQUIRED = lazy_regex(r"require\b|rejectOnEmpty|OrFail|orFail|OrThrow")
 
 
 def _is_of_caller(call: Call, name: str, later: str, facts: Facts) -> bool:
@@ -109,7 +110,7 @@ def _is_of_caller(call: Call, name: str, later: str, facts: Facts) -> bool:
     return any(re.search(rf"(?<![\w.\"'`]){re.escape(each)}\b", text) for each in given if each)
 
 
-_OF_PAIRS = re.compile(r"\b(\w+)\s*=>\s*\1\.Key\b")
+_OF_PAIRS = lazy_regex(r"\b(\w+)\s*=>\s*\1\.Key\b")
 """The pairs of a dictionary are values: an empty one, never null (C#)."""
 
 
@@ -205,7 +206,7 @@ def _optionals(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() throws when {made.method}() finds nothing", POSSIBLE)
 
 
-_FINDS = re.compile(r"find\w*|\w+OrNull|getBy\w*")
+_FINDS = lazy_regex(r"find\w*|\w+OrNull|getBy\w*")
 
 
 def _kotlin(facts: Facts) -> Iterator[Hit]:

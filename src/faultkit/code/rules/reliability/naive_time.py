@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Access, Call, Facts, Step
 from faultkit.code.rules.rule import CERTAIN, CSHARP, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
@@ -36,7 +37,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _local(facts)
 
 
-_KEPT = re.compile(
+_KEPT = lazy_regex(
     r"expir|deadline|valid_?(until|to)|created|updated|issued|timestamp|until|due|lease", re.IGNORECASE
 )
 
@@ -63,10 +64,10 @@ def _local(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{call.written}() gives a local time without its zone", sure)
 
 
-_COMPARED = re.compile(
+_COMPARED = lazy_regex(
     r"\.is(Before|After)\(|\.plus(Seconds|Minutes|Hours)\(|\.minus(Seconds|Minutes|Hours)\("
 )
-_DAYS = re.compile(r"timedelta\(\s*(?:days|weeks)\s*=|timedelta\(\s*[\w.]+\s*\)|\bdays\b")
+_DAYS = lazy_regex(r"timedelta\(\s*(?:days|weeks)\s*=|timedelta\(\s*[\w.]+\s*\)|\bdays\b")
 
 
 def _is_of_days(call: Call, facts: Facts) -> bool:
@@ -74,8 +75,8 @@ def _is_of_days(call: Call, facts: Facts) -> bool:
     return _DAYS.search(facts.syntax.line_text(call.line)) is not None
 
 
-_LATER = re.compile(r"DateTime\.Now\.Add\w+")
-_CONVERTED = re.compile(r"\bToString\(|\bstatic\b")
+_LATER = lazy_regex(r"DateTime\.Now\.Add\w+")
+_CONVERTED = lazy_regex(r"\bToString\(|\bstatic\b")
 
 
 def _is_of_cookie(read: Access | Call, facts: Facts) -> bool:
@@ -110,7 +111,7 @@ def _is_calculated_with(call: Call, facts: Facts) -> bool:
     )
 
 
-_IN_SECONDS = re.compile(rb"\s*\)\.(?:total_)?seconds\b")
+_IN_SECONDS = lazy_regex(rb"\s*\)\.(?:total_)?seconds\b")
 
 
 def _is_duration(step: Step, facts: Facts) -> bool:

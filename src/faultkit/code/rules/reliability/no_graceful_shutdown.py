@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -81,7 +82,7 @@ def _grpc_in_python(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, POSSIBLE)
 
 
-_GRPC_SERVERS = re.compile(r"server$", re.IGNORECASE)
+_GRPC_SERVERS = lazy_regex(r"server$", re.IGNORECASE)
 _RUST_STOPS = (
     "with_graceful_shutdown", "serve_with_shutdown", "serve_with_incoming_shutdown",
     "bind_with_graceful_shutdown", "try_bind_with_graceful_shutdown",
@@ -121,7 +122,7 @@ def _is_ended(call: Call, facts: Facts) -> bool:
     )
 
 
-_JVM = re.compile(r"io\.grpc\..*ServerBuilder\b.*\.start$|com\.sun\.net\.httpserver\.HttpServer\b.*\.start$")
+_JVM = lazy_regex(r"io\.grpc\..*ServerBuilder\b.*\.start$|com\.sun\.net\.httpserver\.HttpServer\b.*\.start$")
 _CLOSES = frozenset(("close", "stop", "disconnect", "quit", "drain", "shutdown", "end", "destroy", "flush"))
 
 
@@ -207,11 +208,11 @@ def _jvm(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY, "medium")
 
 
-_TAKES_WORK = re.compile(
+_TAKES_WORK = lazy_regex(
     r"^(take\w*|poll\w*|receive\w*|next\w*|claim\w*|fetch\w*|consume\w*|dequeue\w*|pop\w*|lease\w*|pull\w*|reserve\w*)$",
     re.I,
 )
-_WORK = re.compile(
+_WORK = lazy_regex(
     r"job|queue|task|work|message|inbox|outbox|consumer|batch|export|order|event|record", re.IGNORECASE
 )
 _HOOKS = TextPattern(
@@ -255,7 +256,7 @@ def _workers_of_main(facts: Facts) -> Iterator[Hit]:
             return
 
 
-_POOLS = re.compile(r"(executor|pool|workers?|scheduler|threads)\w*$", re.IGNORECASE)
+_POOLS = lazy_regex(r"(executor|pool|workers?|scheduler|threads)\w*$", re.IGNORECASE)
 
 
 def _exits_at_once(facts: Facts) -> Iterator[Hit]:
@@ -297,7 +298,7 @@ def _exits_at_once(facts: Facts) -> Iterator[Hit]:
             yield Hit(Span(hasty[0].span.start, leaves[-1].span.end), what, LIKELY, "medium")
 
 
-_ASIDE = re.compile(r"health|metric|probe|admin|debug|ready|liveness|prom", re.IGNORECASE)
+_ASIDE = lazy_regex(r"health|metric|probe|admin|debug|ready|liveness|prom", re.IGNORECASE)
 """Names of servers whose requests nothing is lost with."""
 
 

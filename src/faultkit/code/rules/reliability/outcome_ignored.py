@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -20,18 +21,18 @@ from faultkit.code.rules.vocabulary.unflushed import unflushed
 
 _SHORT = "may read or write only a part, and nothing looks at how much"
 _NOT_DONE = "says with its result whether it worked, and nothing looks at it"
-_STREAM = re.compile(
+_STREAM = lazy_regex(
     r"(^|[._])_*(in|input|stream|is|conn|connection|socket|sock|reader|raf|body|file|f|fd|rd|src|source|channel"
     r"|\w*(Stream|Socket|Reader|Conn|Channel|_stream|_conn|_socket|_reader))(\(\))?$"
 )
-_TIMED = re.compile(r"timeout|TimeSpan|TimeUnit|Duration|ofSeconds|seconds|[mM]illis|\d")
-_UNPACKS = re.compile(r"struct\.unpack(_from)?$|int\.from_bytes$")
+_TIMED = lazy_regex(r"timeout|TimeSpan|TimeUnit|Duration|ofSeconds|seconds|[mM]illis|\d")
+_UNPACKS = lazy_regex(r"struct\.unpack(_from)?$|int\.from_bytes$")
 _ASKS = {
     "java": frozenset(("renameTo", "tryLock", "tryAcquire", "offer")),
     "csharp": frozenset(("TryEnter", "TryWrite", "TryEnqueue")),
 }
 _ASKS["kotlin"] = _ASKS["java"]
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"ArrayBlockingQueue|LinkedBlockingQueue|LinkedBlockingDeque|SynchronousQueue|BlockingQueue"
 )
 
@@ -125,7 +126,7 @@ def _csharp(call: Call, facts: Facts) -> str:
     return _NOT_DONE
 
 
-_TOKEN = re.compile(r"CancellationToken|\b(?:ct|cts|\w*[tT]oken)(?:\.Token)?$")
+_TOKEN = lazy_regex(r"CancellationToken|\b(?:ct|cts|\w*[tT]oken)(?:\.Token)?$")
 
 
 def _is_time(text: str, call: Call, facts: Facts) -> bool:
@@ -178,7 +179,7 @@ def _go(call: Call, facts: Facts) -> str:
     return "" if not ignored or small or alone else _SHORT
 
 
-_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`')
+_TEXT = lazy_regex(r'"(?:[^"\\\n]|\\.)*"|`[^`]*`')
 
 
 def _later(call: Call, facts: Facts) -> set[str]:
@@ -194,7 +195,7 @@ def _later(call: Call, facts: Facts) -> set[str]:
     return used
 
 
-_FEW_BYTES = re.compile(r"\(\s*(?:\w+\(\s*)?b?([\"'])[^\"'{}]{0,64}\1\s*(?:\.encode\(\))?\s*\)")
+_FEW_BYTES = lazy_regex(r"\(\s*(?:\w+\(\s*)?b?([\"'])[^\"'{}]{0,64}\1\s*(?:\.encode\(\))?\s*\)")
 
 
 def _python(call: Call, facts: Facts) -> str:
@@ -238,17 +239,17 @@ def _is_stream(call: Call, facts: Facts) -> bool:
     return not kind or facts.language == "go" or _STREAM_TYPE.search(kind) is not None
 
 
-_STREAM_TYPE = re.compile(
+_STREAM_TYPE = lazy_regex(
     r"(?:Stream|Socket|Channel|File|Conn|Pipe|Source|StreamReader|StringReader|TextReader|BinaryReader|BufferedReader"
     r"|InputStreamReader|FileReader|PushbackReader|^Reader)$"
 )
-_RUST_STREAM = re.compile(
+_RUST_STREAM = lazy_regex(
     r"(?:Stream|Socket|File|Writer|Reader|Encoder|Decoder|Cursor|Stdin|Stdout|ChildStdin|ChildStdout|Half|Pipe"
     r"|Vec|String)$"
 )
-_RUST_RECORDS = re.compile(r"^(?:Arrow|Avro|Csv|Parquet|Record|Row|Json|Xml|Sst|Table|Batch|Index|Event|Log)")
+_RUST_RECORDS = lazy_regex(r"^(?:Arrow|Avro|Csv|Parquet|Record|Row|Json|Xml|Sst|Table|Batch|Index|Event|Log)")
 """Writers of records rather than of bytes, which write all of what they are given."""
-_MAKES = re.compile(r"^\s*(?:[\w:]*::)?([A-Z]\w*)(?:::<[^>]*>)?::\w+\(")
+_MAKES = lazy_regex(r"^\s*(?:[\w:]*::)?([A-Z]\w*)(?:::<[^>]*>)?::\w+\(")
 
 
 def _declared_type(call: Call, facts: Facts) -> str:
@@ -266,7 +267,7 @@ def _is_of_records(call: Call, facts: Facts) -> bool:
     return any(_RUST_RECORDS.match(kind) or not _RUST_STREAM.search(kind) for kind in kinds)
 
 
-_SIGNAL = re.compile(
+_SIGNAL = lazy_regex(
     r"(?:[\w.]*\.)?[A-Z][A-Z0-9_]+$|true$|false$|\d+$|default\b|null$|new (?:Object|object)\(\)$|Unit\b"
     r"|(?:Boolean|Bool)\."
     r"|\w*(?:[pP]ill|[pP]oison|[sS]entinel|[sS]ignal|[mM]arker)\w*$"
@@ -305,7 +306,7 @@ def _is_first_fill(call: Call, facts: Facts) -> bool:
     )
 
 
-_WITH_LIMIT = re.compile(
+_WITH_LIMIT = lazy_regex(
     r"new\s+(?:ArrayBlockingQueue|SynchronousQueue|LinkedBlocking(?:Queue|Deque))\s*(?:<[^()]*>)?\((\s*)"
 )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from math import prod
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, JAVASCRIPT, LIKELY, Hit, Rule
@@ -15,15 +16,15 @@ from faultkit.code.rules.vocabulary.waits import is_sleep
 
 _TIMERS = frozenset(("setInterval", "timers.setInterval", "global.setInterval"))
 _CRONS = frozenset(("node-cron.schedule", "cron.schedule", "cron.CronJob", "node-schedule.scheduleJob"))
-_GUARDS = re.compile(
+_GUARDS = lazy_regex(
     r"running|busy|in_?progress|in_?flight|\block|mutex|locked|isSyncing|syncing|active|working|pending|semaphore"
     r"|processing|Interlocked|WaitAsync|TryEnter|clearInterval|clearTimeout|atomic|CompareAndSwap|TryLock|sem\b"
     r"|executing|polling\b|flushing|refreshing|noOverlap|waitForCompletion|overlap",
     re.IGNORECASE,
 )
-_FLAG = re.compile(r"\bif\s*\(\s*([\w.]+)\s*\)\s*\{?\s*return\b[\s\S]*?\b\1\s*=\s*true\b")
+_FLAG = lazy_regex(r"\bif\s*\(\s*([\w.]+)\s*\)\s*\{?\s*return\b[\s\S]*?\b\1\s*=\s*true\b")
 """A flag that ends a run while another is under way."""
-_OFTEN = re.compile(r"\*( \*){4,5}|\*/[1-9] \*( \*){3}|\*/\d+( \*){5}")
+_OFTEN = lazy_regex(r"\*( \*){4,5}|\*/[1-9] \*( \*){3}|\*/\d+( \*){5}")
 """Schedules of every few seconds or minutes."""
 _BROWSER = TextPattern(rb"\b(document|window)\.|from ['\"]react['\"]|\buseEffect\b")
 
@@ -62,13 +63,13 @@ def _intervals(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, what, LIKELY)
 
 
-_LIMIT = re.compile(
+_LIMIT = lazy_regex(
     r"\bAbortSignal\.timeout\(\s*([\w.*\s]+?)\s*\)"
     r"|\b(?:timeout|timeoutMs|timeout_ms|requestTimeout|responseTimeout|headersTimeout|bodyTimeout)\s*:\s*([\w.]+(?:\s*\*\s*[\d_]+)*)"
     r"|\.timeout\(\s*([\w.*\s]+?)\s*\)"
 )
 """Limits of time of a request in milliseconds: a signal, an option, a method of the request."""
-_PRODUCT = re.compile(r"[\d_]+(?:\s*\*\s*[\d_]+)*")
+_PRODUCT = lazy_regex(r"[\d_]+(?:\s*\*\s*[\d_]+)*")
 
 
 def _ends_in_time(timer: Call, work: Scope, facts: Facts) -> bool:
@@ -86,7 +87,7 @@ def _ends_in_time(timer: Call, work: Scope, facts: Facts) -> bool:
     return is_known and sum(longest) < _value_of(period.value.text, timer, facts)
 
 
-_SELDOM = re.compile(r"(?i)\b(?:hours?|days?|weeks?)(?:\.ms|_ms|Ms|InMs|ToMs)?\b|_HOURS?\b|_DAYS?\b")
+_SELDOM = lazy_regex(r"(?i)\b(?:hours?|days?|weeks?)(?:\.ms|_ms|Ms|InMs|ToMs)?\b|_HOURS?\b|_DAYS?\b")
 _HOUR_MS = 3_600_000
 
 
@@ -156,7 +157,7 @@ def _timers(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_HAS_LIMIT = re.compile(r"\.CancelAfter\(|new CancellationTokenSource\(\w")
+_HAS_LIMIT = lazy_regex(r"\.CancelAfter\(|new CancellationTokenSource\(\w")
 """A run with a time limit of its own ends before the next, unless the limit is longer than the period."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import LIKELY, RUST, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.built_requests import chain
@@ -13,14 +14,14 @@ from faultkit.code.rules.vocabulary.repetition import runs_once
 
 _BODIES = ("json", "text", "bytes")
 _PANICS = ("unwrap", "expect")
-_PARSES = re.compile(r"^(serde_json|serde_yaml|toml)\.from_(str|slice|reader|value)$")
-_TEST = re.compile(r"(^|\.)(test|bench|rstest)$")
+_PARSES = lazy_regex(r"^(serde_json|serde_yaml|toml)\.from_(str|slice|reader|value)$")
+_TEST = lazy_regex(r"(^|\.)(test|bench|rstest)$")
 
 _BROKERS = (
     "rdkafka", "kafka", "lapin", "amqprs", "async_nats", "nats", "pulsar", "rumqttc", "paho_mqtt",
     "aws_sdk_sqs", "google_cloud_pubsub", "tungstenite", "tokio_tungstenite", "fred",
 )  # fmt: skip
-_RECEIVERS = re.compile(rf"^({'|'.join(_BROKERS)})\.")
+_RECEIVERS = lazy_regex(rf"^({'|'.join(_BROKERS)})\.")
 _RECEIVED = frozenset(("payload", "delivery", "message", "msg", "publish", "record", "frame", "event"))
 
 
@@ -76,7 +77,7 @@ _READS = frozenset(
         "from_utf8",
     )
 )
-_LOOKS_UP = re.compile(
+_LOOKS_UP = lazy_regex(
     r"^(get|remove|find|find_\w+|fetch_\w+|get_\w+|load\w*|save\w*|insert\w*|update\w*|delete\w*|query\w*|send)$"
 )
 
@@ -107,7 +108,7 @@ def _of_client(call: Call, scope: Scope, facts: Facts) -> Call | None:
     return None
 
 
-_CONSTANT = re.compile(r"(?:\w+::)*[A-Z][A-Z0-9_]+$")
+_CONSTANT = lazy_regex(r"(?:\w+::)*[A-Z][A-Z0-9_]+$")
 
 
 def _is_written_out(parsed: Call, facts: Facts) -> bool:

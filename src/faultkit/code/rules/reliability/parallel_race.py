@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 
-_GUARDS = re.compile(
+_GUARDS = lazy_regex(
     r"\.Lock\(\)|\.lock\(\)|\block\s*\(|synchronized|withLock|[aA]tomic|Interlocked|mutex|Concurrent|sync\.Map"
 )
-_PARALLEL = re.compile(r"^Parallel\.(For|ForEach|Invoke|ForEachAsync)$|\.AsParallel\(\)\.ForAll$")
+_PARALLEL = lazy_regex(r"^Parallel\.(For|ForEach|Invoke|ForEachAsync)$|\.AsParallel\(\)\.ForAll$")
 _ADDS = frozenset(
     ("Add", "AddRange", "Remove", "Enqueue", "Push", "Insert", "add", "addAll", "put", "remove", "append")
 )
-_PLAIN = re.compile(
+_PLAIN = lazy_regex(
     r"^(List|Dictionary|HashSet|Queue|Stack|SortedDictionary)$"
     r"|(^|\.)(ArrayList|HashMap|HashSet|LinkedList|TreeMap|(mutable|array|hash)(List|Map|Set)Of)$"
 )
@@ -135,8 +136,8 @@ def _is_map(name: str, kind: str, facts: Facts, outer: Scope) -> bool:
     return kind == "map" or re.search(made, facts.text(outer.body)) is not None
 
 
-_CONTEXTS = re.compile(r"(^|\.)_?\w*([dD]b|[cC]ontext|[dD]bContext)\.")
-_ASKS = re.compile(
+_CONTEXTS = lazy_regex(r"(^|\.)_?\w*([dD]b|[cC]ontext|[dD]bContext)\.")
+_ASKS = lazy_regex(
     r"(ToListAsync|FirstOrDefaultAsync|FirstAsync|SingleAsync|SingleOrDefaultAsync|CountAsync|AnyAsync|SumAsync"
     r"|ToArrayAsync|FindAsync|SaveChangesAsync)$"
 )

@@ -5,72 +5,73 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 _BATCHES: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     (
-        re.compile(
+        lazy_regex(
             r"^(send_message_batch|sendMessageBatch|SendMessageBatch(Async)?|SendMessageBatchCommand)$"
         ),
-        re.compile(r"[fF]ailed"),
+        lazy_regex(r"[fF]ailed"),
         "Failed",
     ),
     (
-        re.compile(r"^(publish_batch|publishBatch|PublishBatch(Async)?|PublishBatchCommand)$"),
-        re.compile(r"[fF]ailed"),
+        lazy_regex(r"^(publish_batch|publishBatch|PublishBatch(Async)?|PublishBatchCommand)$"),
+        lazy_regex(r"[fF]ailed"),
         "Failed",
     ),
     (
-        re.compile(
+        lazy_regex(
             r"^(batch_write_item|batchWriteItem|BatchWriteItem(Async)?|BatchWriteItemCommand|BatchWriteCommand)$"
         ),
-        re.compile(r"[uU]nprocessed"),
+        lazy_regex(r"[uU]nprocessed"),
         "UnprocessedItems",
     ),
     (
-        re.compile(
+        lazy_regex(
             r"^(batch_get_item|batchGetItem|BatchGetItem(Async)?|BatchGetItemCommand|BatchGetCommand)$"
         ),
-        re.compile(r"[uU]nprocessed"),
+        lazy_regex(r"[uU]nprocessed"),
         "UnprocessedKeys",
     ),
     (
-        re.compile(r"^(put_records|putRecords|PutRecords(Async)?|PutRecordsCommand)$"),
-        re.compile(r"[fF]ailed|ErrorCode|error_code|errorCode"),
+        lazy_regex(r"^(put_records|putRecords|PutRecords(Async)?|PutRecordsCommand)$"),
+        lazy_regex(r"[fF]ailed|ErrorCode|error_code|errorCode"),
         "FailedRecordCount",
     ),
     (
-        re.compile(r"^(put_record_batch|putRecordBatch|PutRecordBatch(Async)?|PutRecordBatchCommand)$"),
-        re.compile(r"[fF]ailed|ErrorCode|error_code|errorCode"),
+        lazy_regex(r"^(put_record_batch|putRecordBatch|PutRecordBatch(Async)?|PutRecordBatchCommand)$"),
+        lazy_regex(r"[fF]ailed|ErrorCode|error_code|errorCode"),
         "FailedPutCount",
     ),
     (
-        re.compile(r"^(put_events|putEvents|PutEvents(Async)?|PutEventsCommand)$"),
-        re.compile(r"[fF]ailed|ErrorCode|error_code|errorCode"),
+        lazy_regex(r"^(put_events|putEvents|PutEvents(Async)?|PutEventsCommand)$"),
+        lazy_regex(r"[fF]ailed|ErrorCode|error_code|errorCode"),
         "FailedEntryCount",
     ),
     (
-        re.compile(r"^(delete_objects|deleteObjects|DeleteObjects(Async)?|DeleteObjectsCommand)$"),
-        re.compile(r"[eE]rrors"),
+        lazy_regex(r"^(delete_objects|deleteObjects|DeleteObjects(Async)?|DeleteObjectsCommand)$"),
+        lazy_regex(r"[eE]rrors"),
         "Errors",
     ),
-    (re.compile(r"^insert_rows_json$"), re.compile(r"error"), "the list of errors"),
+    (lazy_regex(r"^insert_rows_json$"), lazy_regex(r"error"), "the list of errors"),
     (
-        re.compile(
+        lazy_regex(
             r"^(sendEachForMulticast(Async)?|sendMulticast|send_each_for_multicast|SendEachForMulticast(Async)?)$"
         ),
-        re.compile(r"[fF]ailure|failure_count|responses|Responses"),
+        lazy_regex(r"[fF]ailure|failure_count|responses|Responses"),
         "failureCount",
     ),
     (
-        re.compile(r"^(bulk|Bulk|BulkAsync|bulkAsync)$"),
-        re.compile(r"\berrors\b|[fF]ailures|Errors|IsValid|ItemsWithErrors|IsSuccess"),
+        lazy_regex(r"^(bulk|Bulk|BulkAsync|bulkAsync)$"),
+        lazy_regex(r"\berrors\b|[fF]ailures|Errors|IsValid|ItemsWithErrors|IsSuccess"),
         "errors",
     ),
 )
-_SEARCH = re.compile(rb"elasticsearch|opensearch|Elastic|OpenSearch|\bes\b|\bosclient", re.IGNORECASE)
+_SEARCH = lazy_regex(rb"elasticsearch|opensearch|Elastic|OpenSearch|\bes\b|\bosclient", re.IGNORECASE)
 _NAMES = NamePattern(
     r"batch|bulk|put_?(records|events)|delete_?objects|insert_rows_json|multicast", re.IGNORECASE
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Loop, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -31,18 +32,18 @@ _BROAD = frozenset(
     ("Exception", "Throwable", "RuntimeException", "BaseException", "Error", "System.Exception")
 )
 _PAUSES = frozenset(("delay", "tick", "Delay", "WaitForNextTickAsync", "sleep", "wait_for", "wait"))
-_HARMLESS = re.compile(
+_HARMLESS = lazy_regex(
     r"^(java\.(util|time|lang)|kotlin\.|kotlinx\.coroutines\.(delay|yield|isActive)|System\.|Math\.|Objects\.|String"
     r"|Instant|Duration|TimeSpan|DateTime|Stopwatch|Interlocked|Thread\.|time\.|datetime\.|random\.|math\.|len$"
     r"|print$|asyncio\.(Event|sleep)|threading\.Event|std\.(time|sync)|tokio\.time)"
 )
-SAFE = re.compile(
+SAFE = lazy_regex(
     r"^(get|set|add|incrementAndGet|isActive|ensureActive|yield|is_set|isInterrupted|interrupted|now|close|Dispose"
     r"|currentThread|interrupt|stop|cancel|start|append|info|warn|error|debug|put|clear|size|isEmpty|toString|format"
     r"|LogInformation|LogDebug|CreateScope|CreateAsyncScope|GetRequiredService|clone|unwrap|expect|ok|monotonic"
     r"|(get|is|set|has|should|can)[A-Z]\w*|try(Receive|Send|Emit|Acquire|Lock)|(first|last)OrNull)$"
 )
-_OF_COLLECTIONS = re.compile(
+_OF_COLLECTIONS = lazy_regex(
     r"(remove|add|poll|peek|offer|take|pop|push|contains|iterator|stream|entrySet|keySet|values|hasNext|next|forEach"
     r"|setPoolSize|schedule|submit|subscribe|doOn[A-Z]|onError[A-Z])\w*$"
 )
@@ -109,7 +110,7 @@ def _scheduled(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, sure)
 
 
-_TICKS = re.compile(r"<-\s*[\w.]*\.C\b|\btime\.(Sleep|After|Tick)\(")
+_TICKS = lazy_regex(r"<-\s*[\w.]*\.C\b|\btime\.(Sleep|After|Tick)\(")
 
 
 def _left_by_error(facts: Facts) -> Iterator[Hit]:
@@ -157,8 +158,8 @@ def _hands_on(handler: Handler, facts: Facts) -> bool:
     )
 
 
-_OF_CONNECTION = re.compile(r"\b[cC]onn\b|[sS]ocket|\bws\b|[sS]tream\b")
-_STOPPED = re.compile(
+_OF_CONNECTION = lazy_regex(r"\b[cC]onn\b|[sS]ocket|\bws\b|[sS]tream\b")
+_STOPPED = lazy_regex(
     r"\bctx\.Err\(|context\.(Canceled|DeadlineExceeded)|ErrClosed|io\.EOF|ErrShutdown|[cC]onn\b|[sS]ocket"
 )
 """Errors after which a loop should end."""
@@ -217,7 +218,7 @@ def _bodies(text: str, span: Span, facts: Facts) -> Iterator[Span]:
                 yield each.body
 
 
-_OF_SESSION = re.compile(r"Session|Socket|Connection")
+_OF_SESSION = lazy_regex(r"Session|Socket|Connection")
 """Names of methods and types that there is one of for every client."""
 
 
@@ -276,8 +277,8 @@ def is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_STORED = re.compile(r"(Repository|Repo|Dao|Mapper|Storage|Store|Client|Api|API|Gateway)$")
-_USES_ROWS = re.compile(
+_STORED = lazy_regex(r"(Repository|Repo|Dao|Mapper|Storage|Store|Client|Api|API|Gateway)$")
+_USES_ROWS = lazy_regex(
     r"(create|update|save|delete|remove|find|list|load|insert|sync|refresh|query|upsert|persist)"
 )
 
@@ -327,7 +328,7 @@ def _own_functions(call: Call, facts: Facts) -> list[Scope]:
     ]
 
 
-_EXECUTOR = re.compile(r"exec|pool|worker|threads", re.IGNORECASE)
+_EXECUTOR = lazy_regex(r"exec|pool|worker|threads", re.IGNORECASE)
 
 
 def _is_handed_on(call: Call, body: Span, facts: Facts) -> bool:
@@ -414,7 +415,7 @@ def _is_own_checked(name: str, facts: Facts) -> bool:
     )
 
 
-_REMOTE = re.compile(r"client|api|http|gateway|service|session|source|feed|upstream", re.IGNORECASE)
+_REMOTE = lazy_regex(r"client|api|http|gateway|service|session|source|feed|upstream", re.IGNORECASE)
 
 
 def _catches_few(tried: Try, facts: Facts) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 
-_SOURCES = re.compile(
+_SOURCES = lazy_regex(
     r"(^|\.)(fs|fs-extra|graceful-fs)\.createReadStream$|^fs\.createReadStream$|^createReadStream$"
     r"|(^|\.)zlib\.create\w+$|\.(createReadStream|openDownloadStream(ByName)?)$|(^|\.)got\.stream(\.\w+)?$"
 )
-_FILES = re.compile(r"(^|\.)createWriteStream$")
-_HANDLES = re.compile(
+_FILES = lazy_regex(r"(^|\.)createWriteStream$")
+_HANDLES = lazy_regex(
     r"""\.(on|once|addListener)\(\s*['"]error['"]|\bpipeline\s*\(|\bfinished\s*\(|\bpump\s*\("""
 )
 
@@ -37,23 +38,23 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _left_open(seen, facts)
 
 
-_OPENS = re.compile(
+_OPENS = lazy_regex(
     r"(^|\.)createReadStream$|\.openDownloadStream(ByName)?$|(^|\.)got\.stream(\.\w+)?$|^undici\.|(^|\.)Readable\.fromWeb$"
     r"|(^|\.)archiver$|\.(getObject|download|createReadStream|openRead)$|(^|[\w.]*)[qQ]uery\w*\.stream$"
 )
 """Calls that open what must be closed: a file, a request to another service."""
-_GIVES_STREAM = re.compile(
+_GIVES_STREAM = lazy_regex(
     r"^(open|get|download|read|fetch|create)\w*Stream$|^(stream|download|openRead|getObject)$"
 )
-_ROWS = re.compile(r"^[^(]*\(\s*new\s+(QueryStream|Cursor)\(")
-_HELD = re.compile(r"(^|\.)(Body|body|data|stdout)$")
-_TO_CLIENT = re.compile(r"^(res|response|resp|reply\.raw|ctx\.res|rep\.raw)$")
+_ROWS = lazy_regex(r"^[^(]*\(\s*new\s+(QueryStream|Cursor)\(")
+_HELD = lazy_regex(r"(^|\.)(Body|body|data|stdout)$")
+_TO_CLIENT = lazy_regex(r"^(res|response|resp|reply\.raw|ctx\.res|rep\.raw)$")
 _REQUESTS = ("req", "request", "self.req", "ctx.req", "request.raw", "req.raw")
 _GONE = frozenset(("close", "aborted"))
-_ENDS = re.compile(
+_ENDS = lazy_regex(
     r"\bpipeline\s*\(|\bfinished\s*\(|\bpump\s*\(|addAbortSignal|\bcompose\s*\(|\bon-finished\b|\bonFinished\s*\("
 )
-_STOPS = re.compile(r"\b(destroy|abort|close|cancel|kill|unpipe|end|stop|cleanup|clean\w*|release)\w*\b")
+_STOPS = lazy_regex(r"\b(destroy|abort|close|cancel|kill|unpipe|end|stop|cleanup|clean\w*|release)\w*\b")
 
 
 def _left_open(reported: set[Call], facts: Facts) -> Iterator[Hit]:
@@ -132,8 +133,8 @@ def _is_ended(call: Call, scope: Scope, facts: Facts) -> bool:
     return re.search(r"\bsignal\s*[:,}]", text) is not None
 
 
-_ANSWERS = re.compile(r"(^|\.)(Body|body|data)$")
-_REMOTE = re.compile(r"@aws-sdk/|aws-sdk|axios|node-fetch|undici|got$|@google-cloud/|minio|@azure/")
+_ANSWERS = lazy_regex(r"(^|\.)(Body|body|data)$")
+_REMOTE = lazy_regex(r"@aws-sdk/|aws-sdk|axios|node-fetch|undici|got$|@google-cloud/|minio|@azure/")
 
 
 def _is_of_answer(call: Call, facts: Facts) -> bool:

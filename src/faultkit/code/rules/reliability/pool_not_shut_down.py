@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.rules.rule import JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -15,8 +16,8 @@ _POOLS = NamePattern(
     r"|^kotlinx\.coroutines\.new(FixedThreadPool|SingleThread)Context$|^java\.util\.Timer$"
 )
 _ENDS = frozenset(("shutdown", "shutdownNow", "close", "terminate", "join", "cancel", "use"))
-_ONCE = re.compile(r"^(main|start|init|setup|configure|run)", re.IGNORECASE)
-_MAKES = re.compile(r"^(create|build|open|new|make|get)", re.IGNORECASE)
+_ONCE = lazy_regex(r"^(main|start|init|setup|configure|run)", re.IGNORECASE)
+_MAKES = lazy_regex(r"^(create|build|open|new|make|get)", re.IGNORECASE)
 """Functions that make something once, unless they are given what to work on."""
 _USES = ("runAsync", "supplyAsync", "thenApplyAsync", "run_in_executor", "withContext", "async", "launch")
 _MADE_ONCE = frozenset(("Bean", "PostConstruct", "Provides", "Singleton", "BeforeAll", "Produces"))

@@ -10,15 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.rejections import handles_all, may_reject, returns_promise, throws
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_HANDLED = re.compile(r"\.catch\s*\(|\.then\s*\([^()]*(\([^()]*\)[^()]*)*,|\.finally\s*\(")
-_NEVER_REJECTS = re.compile(r"^(Promise\.(allSettled|resolve|withResolvers)|Promise)$")
-_WAITS = re.compile(r"sleep|delay|timeout|wait|tick|once$", re.IGNORECASE)
+_HANDLED = lazy_regex(r"\.catch\s*\(|\.then\s*\([^()]*(\([^()]*\)[^()]*)*,|\.finally\s*\(")
+_NEVER_REJECTS = lazy_regex(r"^(Promise\.(allSettled|resolve|withResolvers)|Promise)$")
+_WAITS = lazy_regex(r"sleep|delay|timeout|wait|tick|once$", re.IGNORECASE)
 """Names of calls whose promise is fulfilled by a clock or by another part of the program."""
 
 
@@ -66,9 +67,9 @@ def _first_use(name: str, each: Assignment, scope: Scope, facts: Facts) -> Step 
     return None
 
 
-_ALL_OF = re.compile(r"Promise\.all\(\s*(\S.*?)\s*\)", re.DOTALL)
-_PART_OF_NAME = re.compile(r"[\w$.]")
-_NO_USE = re.compile(r"[\w$]|\s*:")
+_ALL_OF = lazy_regex(r"Promise\.all\(\s*(\S.*?)\s*\)", re.DOTALL)
+_PART_OF_NAME = lazy_regex(r"[\w$.]")
+_NO_USE = lazy_regex(r"[\w$]|\s*:")
 
 
 def _first_place(name: str, span: Span, facts: Facts) -> Span | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, RUST, Hit, Rule
@@ -12,7 +13,7 @@ from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 from faultkit.code.rules.vocabulary.transactions import transactions
 
 _OPENS = frozenset({"transaction", "$transaction"})
-_HEAD = re.compile(r"[\w$]+")
+_HEAD = lazy_regex(r"[\w$]+")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -55,8 +56,8 @@ def _writes_beside(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, what, LIKELY)
 
 
-_COMMITS = re.compile(r";\s*(?:COMMIT|END)\b", re.IGNORECASE)
-_POOL_NAME = re.compile(r"(^|[._])\w*[pP]ool$")
+_COMMITS = lazy_regex(r";\s*(?:COMMIT|END)\b", re.IGNORECASE)
+_POOL_NAME = lazy_regex(r"(^|[._])\w*[pP]ool$")
 
 
 def _begun_on_pool(facts: Facts) -> Iterator[Hit]:
@@ -116,8 +117,8 @@ def _on_pool(facts: Facts) -> Iterator[Hit]:
                 yield Hit(Span(first.value.span.start, call.span.end), what, LIKELY)
 
 
-_OPENED = re.compile(r"^(?:acquire|connection|connect|begin|get_conn|getconn)$")
-_ENGINE = re.compile(r"(?:engine|pool|database)$")
+_OPENED = lazy_regex(r"^(?:acquire|connection|connect|begin|get_conn|getconn)$")
+_ENGINE = lazy_regex(r"(?:engine|pool|database)$")
 _STATEMENTS = frozenset(("execute", "executemany", "fetch", "fetchrow", "fetchval", "fetch_one", "fetch_all"))
 
 
@@ -137,12 +138,12 @@ def _on_source(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, what, LIKELY)
 
 
-_MODEL = re.compile(r"^[A-Z][A-Za-z0-9]*(?:\.[A-Z]\w*)?$")
-_MODEL_WRITES = re.compile(
+_MODEL = lazy_regex(r"^[A-Z][A-Za-z0-9]*(?:\.[A-Z]\w*)?$")
+_MODEL_WRITES = lazy_regex(
     r"^(?:create|bulkCreate|update\w*|destroy|increment|decrement|upsert|insert\w*|delete\w*|findOneAnd\w+|findByIdAnd\w+"
     r"|bulkWrite|replaceOne|save)$"
 )
-_HANDLES = re.compile(r"\b(?:transaction|session)\b")
+_HANDLES = lazy_regex(r"\b(?:transaction|session)\b")
 
 
 def _without_option(facts: Facts) -> Iterator[Hit]:
@@ -175,7 +176,7 @@ _QUERIES = frozenset(
         "QueryRowContext", "Exec", "ExecContext", "GetContext", "SelectContext", "Begin", "BeginTx",
     )
 )  # fmt: skip
-_POOLS = re.compile(r"(^|[._])(\w*[pP]ool|db|DB|\w+Db|conn|database|client)$")
+_POOLS = lazy_regex(r"(^|[._])(\w*[pP]ool|db|DB|\w+Db|conn|database|client)$")
 _TAKES = frozenset(("connect", "getConnection", "Begin", "BeginTx", "Beginx", "BeginTxx", "acquire"))
 
 
@@ -227,7 +228,7 @@ def _is_taken(call: Call, facts: Facts) -> bool:
     )
 
 
-_CONNECTS = re.compile(r"^(?:Conn|Connx|Acquire|acquire|connect|getConnection|get_conn|getconn|reserve)$")
+_CONNECTS = lazy_regex(r"^(?:Conn|Connx|Acquire|acquire|connect|getConnection|get_conn|getconn|reserve)$")
 
 
 def _is_given_transaction(call: Call, opened: Span, facts: Facts) -> bool:
@@ -248,7 +249,7 @@ def _is_given_transaction(call: Call, opened: Span, facts: Facts) -> bool:
     return any(each.value.text.lstrip("&*") in begun - {"err", "_", "ok"} for each in call.arguments)
 
 
-_OF_TRANSACTION = re.compile(r"^(tx|trx|client|conn|connection|manager|session|\w*[tT]ransaction)$")
+_OF_TRANSACTION = lazy_regex(r"^(tx|trx|client|conn|connection|manager|session|\w*[tT]ransaction)$")
 
 
 def _given_function(opened: Call, facts: Facts) -> Scope | None:

@@ -13,16 +13,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 
-_MADE = re.compile(
+_MADE = lazy_regex(
     r"let\s+\(\s*(?:mut\s+)?(\w+)\s*,\s*(?:mut\s+)?(\w+)\s*\)(?:\s*:[^=;]+)?\s*=\s*[\w:]*\b(?:unbounded_channel|channel|sync_channel"
     r"|bounded|unbounded)\b(?!\w)"
 )
-_ONE_VALUE = re.compile(r"oneshot::channel|watch::channel")
+_ONE_VALUE = lazy_regex(r"oneshot::channel|watch::channel")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -6,21 +6,22 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_REDIS = re.compile(r"redis|jedis|rdb|ioredis|lettuce|opsForValue|StackExchange|IDatabase", re.IGNORECASE)
+_REDIS = lazy_regex(r"redis|jedis|rdb|ioredis|lettuce|opsForValue|StackExchange|IDatabase", re.IGNORECASE)
 _WORDS = (
     b"edis", b"EDIS", b"rdb", b"Rdb", b"RDB", b"ettuce", b"LETTUCE", b"psForValue", b"tackExchange",
     b"IDatabase", b"setnx", b"nx=True",
 )  # fmt: skip
-_LOCKS = re.compile(
+_LOCKS = lazy_regex(
     r"lock|mutex|lease|leader|semaphore|single_?flight|exclusive|running|in_?progress|run_?once",
     re.IGNORECASE,
 )
-_EXPIRES = re.compile(r"\b(ex|px|exat|pxat|EX|PX|EXAT|PXAT|expire\w*|Expire\w*|pexpire|KEEPTTL|ttl|TTL)\b")
-_CHECKS = re.compile(
+_EXPIRES = lazy_regex(r"\b(ex|px|exat|pxat|EX|PX|EXAT|PXAT|expire\w*|Expire\w*|pexpire|KEEPTTL|ttl|TTL)\b")
+_CHECKS = lazy_regex(
     r"\beval\w*\(|\bEval\w*\(|register_script|[sS]cript|redis\.call|\.lock\(|LockRelease|\bwatch\(|compare|Redlock"
     r"|cad\b|getdel",
 )
@@ -29,13 +30,13 @@ _METHODS = frozenset(
      "stringset", "lock")
 )  # fmt: skip
 """Methods that may take a lock, in small letters."""
-_SETS = re.compile(r"\bsetnx\b|\bnx=True\b")
+_SETS = lazy_regex(r"\bsetnx\b|\bnx=True\b")
 """Commands that only Redis has."""
 _DELETES = frozenset(("delete", "del", "Del", "unlink", "KeyDelete", "KeyDeleteAsync", "Unlink"))
-_NEW_KEY = re.compile(r"^redis::cmd\(\"SET\"\).*\.arg\(\"NX\"\)", re.DOTALL)
-_PYTHON_LOCK = re.compile(r"^redis\.(.*\.)?lock$|(^|[._])redis\w*\.lock$")
-_GIVES_BACK = re.compile(r"lock|release|leave|free", re.IGNORECASE)
-_ZERO = re.compile(r"^(0|time\.Duration\(0\)|null|nil|None|redis\.KeepTTL)$")
+_NEW_KEY = lazy_regex(r"^redis::cmd\(\"SET\"\).*\.arg\(\"NX\"\)", re.DOTALL)
+_PYTHON_LOCK = lazy_regex(r"^redis\.(.*\.)?lock$|(^|[._])redis\w*\.lock$")
+_GIVES_BACK = lazy_regex(r"lock|release|leave|free", re.IGNORECASE)
+_ZERO = lazy_regex(r"^(0|time\.Duration\(0\)|null|nil|None|redis\.KeepTTL)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

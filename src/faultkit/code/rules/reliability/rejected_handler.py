@@ -6,9 +6,9 @@ and a function of `(req, res)` is one of Express only if the project depends on 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.rejections import may_reject, returns_promise, throws
@@ -24,7 +24,7 @@ _CATCHING = (
 )
 """Packages that pass rejections to the error handler. One of them in the manifest is used by all routes."""
 _CATCHING_BYTES = tuple(each.encode() for each in _CATCHING)
-_CATCHES = re.compile(r"\.catch\s*\(")
+_CATCHES = lazy_regex(r"\.catch\s*\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

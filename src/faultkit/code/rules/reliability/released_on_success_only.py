@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -22,6 +23,7 @@ from faultkit.code.rules.vocabulary.exits import (
     call_that_fails_before,
     exit_between,
     exit_without_release,
+    is_exit_with_nothing,
     is_survived,
 )
 from faultkit.code.rules.vocabulary.go_releases import missed_in_go
@@ -39,8 +41,8 @@ from faultkit.code.rules.vocabulary.own_releases import (
 )
 from faultkit.code.rules.vocabulary.taken_resources import OF_SOURCE, taken_severity
 
-_POOLS = re.compile(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
-_ANSWERS = re.compile(r"^net/http\.|RoundTrip$|retryablehttp|^okhttp3\.|HttpClient\b.*\.execute$")
+_POOLS = lazy_regex(r"(^|[._])\w*(pool|Pool)\w*(\(\))?$")
+_ANSWERS = lazy_regex(r"^net/http\.|RoundTrip$|retryablehttp|^okhttp3\.|HttpClient\b.*\.execute$")
 """Calls that give an HTTP response, which is released with its body."""
 _OF_ANSWER = frozenset(
     ("code", "isSuccessful", "header", "headers", "message", "body", "protocol", "isRedirect",
@@ -50,8 +52,8 @@ _OF_ANSWER = frozenset(
 _READ_UP = frozenset(("string", "bytes", "consume", "toString", "toByteArray", "consumeQuietly"))
 """Methods that read a body to its end and close it."""
 _TRANSACTIONS = frozenset({"Begin", "BeginTx", "Beginx", "BeginTxx", "transaction", "startTransaction"})
-_MANAGER = re.compile(r"(^|\.)(async)?contextmanager$")
-_MUTEX = re.compile(r"mutex|lock|sem", re.IGNORECASE)
+_MANAGER = lazy_regex(r"(^|\.)(async)?contextmanager$")
+_MUTEX = lazy_regex(r"mutex|lock|sem", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -121,7 +123,7 @@ def _released(facts: Facts) -> Iterator[Hit]:
         sure = any(_is_sure(each, scope, facts) for each in ends)
         if sure and facts.language != "go":
             left = exit_without_release(call.span.end, ends, scope, facts)
-            if left is not None and not _is_nothing(left, name, scope, facts):
+            if left is not None and not is_exit_with_nothing(left, name, scope, facts):
                 what = f"{_shown(ends[0], name)} is skipped when the function returns earlier"
                 yield Hit(Span(call.span.start, left.span.end), what, LIKELY, severity)
             elif left is None and (
@@ -188,7 +190,7 @@ def _early_return(call: Call, ends: list[Call], scope: Scope, facts: Facts) -> S
         )
         if (
             not released
-            and not _is_nothing(step, name, scope, facts)
+            and not is_exit_with_nothing(step, name, scope, facts)
             and re.search(rf"\b{re.escape(name)}\b(?!\s*\.)", step.text) is None
             and not _is_handed_on(name, step, facts)
         ):
@@ -209,7 +211,7 @@ def _gets(name: str, call: Call) -> bool:
     return any(each.value.text == name for each in call.positional)
 
 
-_MANAGES = re.compile(r"\bwith\s|\btry\s*\(|\busing\s*\(|\.use\s*\{")
+_MANAGES = lazy_regex(r"\bwith\s|\btry\s*\(|\busing\s*\(|\.use\s*\{")
 
 
 def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | None:
@@ -231,39 +233,9 @@ def _managed_late(name: str, call: Call, scope: Scope, facts: Facts) -> Step | N
     start = facts.syntax.place_of(found, rest.start).start
     ends = [each for each in facts.within(facts.calls, scope.body) if _ends(each, name, call)]
     left = exit_between(call.span.end, start, ends, scope, facts)
-    if left is None or _is_nothing(left, name, scope, facts):
+    if left is None or is_exit_with_nothing(left, name, scope, facts):
         return None
     return None if re.search(rf"\b{word}\b(?!\s*\.)", left.text) else left  # What is returned has it.
-
-
-def _is_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
-    """Return whether a function leaves because nothing was taken: `if (!conn) return`, `open() ?: return`."""
-    before = facts.text(Span(max(scope.body.start, step.span.start - 4), step.span.start))
-    if before.rstrip().endswith(("?:", "??")) or _is_of_failed_take(step, name, facts):
-        return True
-    word = re.escape(name)
-    return any(
-        branch.kind == "branch"
-        and is_within(step.span, branch.span)
-        and re.search(
-            rf"(?:!|not |=\s*)\(?{word}\b(?!\.(?!is|Is|ok\b|Has|try|acquire|lock|connect|begin|Wait|Try))"
-            rf"|\b{word}\s*(?:==|is)|^\W*[\w.]*\b(?:is|Is|has|Has)\w+\(\s*{word}\s*\)",
-            branch.text,
-        )
-        for branch in facts.within(facts.steps, scope.body)
-    )
-
-
-def _is_of_failed_take(step: Step, name: str, facts: Facts) -> bool:
-    """Return whether a step handles that the object itself could not be taken: `lock.acquire()` failed."""
-    handlers = {each.span for each in facts.handlers_around(step)}
-    takes = re.compile(r"acquire|lock|connect|open|begin", re.IGNORECASE)
-    return bool(handlers) and any(
-        call.receiver_written == name and takes.match(call.method)
-        for each in facts.tries
-        if any(one.span in handlers for one in each.handlers)
-        for call in facts.within(facts.calls, each.body)
-    )
 
 
 def _properties(facts: Facts) -> Iterator[Hit]:
@@ -435,7 +407,7 @@ def _is_raised_past(call: Call, ends: list[Call], last: Call, facts: Facts) -> b
     return False
 
 
-_FILES = re.compile(r"^(io\.|gzip\.|codecs\.|builtins\.|bz2\.|tarfile\.)?open$|^zipfile\.ZipFile$")
+_FILES = lazy_regex(r"^(io\.|gzip\.|codecs\.|builtins\.|bz2\.|tarfile\.)?open$|^zipfile\.ZipFile$")
 
 
 def _is_worked_on(call: Call, between: list[Call], last: Call, scope: Scope, facts: Facts) -> bool:

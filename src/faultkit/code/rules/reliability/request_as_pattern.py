@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
@@ -18,24 +19,24 @@ _COMPILES = frozenset(
     )
 )  # fmt: skip
 _SECOND = frozenset(("Regex.IsMatch", "Regex.Match", "Regex.Replace", "Regex.Matches", "Regex.Split"))
-_ESCAPED = re.compile(r"escape|quote|Escape|QUOTE|LITERAL", re.IGNORECASE)
-_REQUEST = re.compile(
+_ESCAPED = lazy_regex(r"escape|quote|Escape|QUOTE|LITERAL", re.IGNORECASE)
+_REQUEST = lazy_regex(
     r"\b(req|request|ctx|event|call)\b[\w.?!()]*(query|body|params|args|GET|POST|form|json|queryParameters|Query)",
 )
 
 
-_STORED = re.compile(
+_STORED = lazy_regex(
     r"(?<![\w.])(?P<item>[a-z]\w*)(?:\.|\[['\"])\w*(?:[pP]attern|[rR]egexp?|[eE]xpression)(?:['\"]\])?(?:\(\))?$"
 )
-_SETTINGS = re.compile(
+_SETTINGS = lazy_regex(
     r"^(?:this|self|config\w*|cfg|opts?|options|settings|args|argv|env|props|schema|node)$", re.I
 )
-_OF_OTHERS = re.compile(
+_OF_OTHERS = lazy_regex(
     r"\b\w*(?:tenant|customer|merchant|moderator|workspace|subscriber|organi[sz]ation_?id|account_?id|user_?id)",
     re.IGNORECASE,
 )
 """Words of a text whose rows belong to many users."""
-_WITHOUT_END = re.compile(r"(?:usize|u32|u64|isize)::MAX|[\d_]{9,}")
+_WITHOUT_END = lazy_regex(r"(?:usize|u32|u64|isize)::MAX|[\d_]{9,}")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

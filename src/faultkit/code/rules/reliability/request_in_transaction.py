@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -28,7 +29,7 @@ _MAILS = frozenset(
         "django.core.mail.EmailMessage.send", "django.core.mail.EmailMultiAlternatives.send",
     )
 )  # fmt: skip
-_MAILERS = re.compile(r"(mail_?sender|mailer|transporter)$", re.IGNORECASE)
+_MAILERS = lazy_regex(r"(mail_?sender|mailer|transporter)$", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

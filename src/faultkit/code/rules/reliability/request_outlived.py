@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Parameter, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.cancelled_cleanup import cleanup_by_cancelled
 
-_WAITS = re.compile(r"\.Wait\(|<-\s*\w|\bselect\s*\{")
-_GO_REQUESTS = re.compile(r"(^|\.)(net/http\.Request|Request)$")
-_GO_CONTEXTS = re.compile(r"(gin|echo|fiber)(/v\d+)?\.(Context|Ctx)$")
-_SESSIONS = re.compile(r"(^|\.)(AsyncSession|Session|Connection|AsyncConnection|\w*SessionDep|DbSession)$")
+_WAITS = lazy_regex(r"\.Wait\(|<-\s*\w|\bselect\s*\{")
+_GO_REQUESTS = lazy_regex(r"(^|\.)(net/http\.Request|Request)$")
+_GO_CONTEXTS = lazy_regex(r"(gin|echo|fiber)(/v\d+)?\.(Context|Ctx)$")
+_SESSIONS = lazy_regex(r"(^|\.)(AsyncSession|Session|Connection|AsyncConnection|\w*SessionDep|DbSession)$")
 _STARTS = frozenset(("submit", "execute", "runAsync", "supplyAsync"))
 
 
@@ -66,10 +67,10 @@ def _go(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-_DEFERRED_WAIT = re.compile(r"\bdefer\s+[\w.]+\.Wait\(\)")
-_WATCHED = re.compile(r"<-\s*[\w.()]+\.Done\(\)")
-_WATCHES = re.compile(r"^\s*func\([^)]*\)\s*\{\s*<-\s*[\w.()]+\.Done\(\)\s*\n")
-_JOINS = re.compile(r"\.Wait\(\)|(?:^|[^\w\s])\s*<-\s*(?!\w+\.Done)\w|\bselect\s*\{")
+_DEFERRED_WAIT = lazy_regex(r"\bdefer\s+[\w.]+\.Wait\(\)")
+_WATCHED = lazy_regex(r"<-\s*[\w.()]+\.Done\(\)")
+_WATCHES = lazy_regex(r"^\s*func\([^)]*\)\s*\{\s*<-\s*[\w.()]+\.Done\(\)\s*\n")
+_JOINS = lazy_regex(r"\.Wait\(\)|(?:^|[^\w\s])\s*<-\s*(?!\w+\.Done)\w|\bselect\s*\{")
 
 
 def _waits_in_helper(launched: Call, scope: Scope, facts: Facts) -> bool:
@@ -98,7 +99,7 @@ def _makes_own_context(launched: Call, facts: Facts) -> bool:
     )
 
 
-_GO_MESSAGES = re.compile(r"(?:pb|proto|/gen/[\w./-]+|/v\d+)\.\w+Request$")
+_GO_MESSAGES = lazy_regex(r"(?:pb|proto|/gen/[\w./-]+|/v\d+)\.\w+Request$")
 
 
 def _contexts_of(parameter: Parameter, scope: Scope) -> str | None:

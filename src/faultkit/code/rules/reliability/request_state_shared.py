@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Access, Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, JAVA, JAVASCRIPT, KOTLIN, LIKELY, PYTHON, Hit, Rule
@@ -12,13 +13,13 @@ from faultkit.code.rules.vocabulary.message_loops import words_of
 from faultkit.code.rules.vocabulary.singletons import singletons
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_SINGLETON = re.compile(
+_SINGLETON = lazy_regex(
     r"@(RestController|Controller|Service|Component|WebFilter|ApplicationScoped|Singleton)\b[^{;]*\bclass\s+(\w+)"
 )
 _HANDLERS = frozenset(
     ("doFilter", "doFilterInternal", "preHandle", "doGet", "doPost", "service", "InvokeAsync", "Invoke")
 )
-_OF_REQUEST = re.compile(
+_OF_REQUEST = lazy_regex(
     r"\b(user|tenant|session|locale|token|principal|account|customer|org(anization)?|request|req|trace|correlation"
     r"|identity|role|permission|client_?ip|lang(uage)?)",
     re.IGNORECASE,
@@ -37,7 +38,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield hit
 
 
-_PREPARES = re.compile(
+_PREPARES = lazy_regex(
     r"^_*(constructor|__init__|init|on_?(module|application)|set|configure|connect|start|open$|setup|use|register|bootstrap"
     r"|load|refresh|reload|update|after|post_?construct|reset|stop|close|shutdown|Configure|Set|Start|Init|Stop|Refresh"
     r"|Load|Update|Execute)"
@@ -213,7 +214,7 @@ def _fields(facts: Facts) -> Iterator[Hit]:
                 yield Hit(each.span, what, LIKELY)
 
 
-_RETURNS_ITSELF = re.compile(r"\breturn\s+this\s*;|=\s*apply\s*\{")
+_RETURNS_ITSELF = lazy_regex(r"\breturn\s+this\s*;|=\s*apply\s*\{")
 
 
 def _is_field(name: str, scope: Scope, facts: Facts) -> bool:

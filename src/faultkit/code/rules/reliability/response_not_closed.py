@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Access, Argument, Call, Facts, is_within
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
@@ -15,7 +16,7 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 from faultkit.code.rules.vocabulary.test_doubles import is_of_test_double
 
-_READS = re.compile(
+_READS = lazy_regex(
     r"\b(json|text|read|content|release|close|body|dump|arrayBuffer|blob|aclose|aread|iter_\w+)\b"
 )
 
@@ -62,7 +63,7 @@ def _headers_only(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"the answer of {call.written}() is never disposed", LIKELY)
 
 
-_TAKEN = re.compile(r"\.(string|bytes|close|use|closeQuietly)$")
+_TAKEN = lazy_regex(r"\.(string|bytes|close|use|closeQuietly)$")
 
 
 def _okhttp(facts: Facts) -> Iterator[Hit]:
@@ -254,7 +255,7 @@ def _closes_given(call: Call, argument: Argument, facts: Facts) -> bool:
     return False
 
 
-CLOSES = re.compile(r"(?i:close|drain|discard)\w*$")
+CLOSES = lazy_regex(r"(?i:close|drain|discard)\w*$")
 """Names of functions that are given a body to close it."""
 
 

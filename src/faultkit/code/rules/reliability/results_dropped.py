@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -18,7 +19,7 @@ from faultkit.code.rules.vocabulary.failures import only_reports
 from faultkit.code.rules.vocabulary.rejections import handles_all
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_ENDS = re.compile(
+_ENDS = lazy_regex(
     r"close|stop|shut|dispose|clean|teardown|tear_down|cancel|drain|exit|destroy|abort|unregister|unsubscribe",
     re.IGNORECASE,
 )
@@ -34,7 +35,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(place.span, what, POSSIBLE if beside else LIKELY)
 
 
-_ERROR = re.compile(r"\berr\w*\s*!=\s*nil\b|\bis_err\(\)")
+_ERROR = lazy_regex(r"\berr\w*\s*!=\s*nil\b|\bis_err\(\)")
 
 
 def _is_after_error(place: Placed, facts: Facts) -> bool:
@@ -83,8 +84,8 @@ def _all_handle(scope: Scope, facts: Facts) -> bool:
     return bool(own) and all(each and all(handles_all(one, facts) for one in each) for each in own)
 
 
-_STARTED = re.compile(r"\b(?:create_task|ensure_future|submit)\(")
-_LOOKS = re.compile(
+_STARTED = lazy_regex(r"\b(?:create_task|ensure_future|submit)\(")
+_LOOKS = lazy_regex(
     r"\.(?:result|exception|cancel|cancelled|add_done_callback)\(|FIRST_EXCEPTION|FIRST_COMPLETED|gather\("
     r"|return_when"
 )
@@ -111,8 +112,8 @@ def _settled(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             )
 
 
-_EXECUTORS = re.compile(r"(?:^|\.)(?:\w*ExecutorService|ThreadPoolExecutor|ForkJoinPool)$")
-_EXECUTOR_NAMES = re.compile(r"exec|pool|threads", re.IGNORECASE)
+_EXECUTORS = lazy_regex(r"(?:^|\.)(?:\w*ExecutorService|ThreadPoolExecutor|ForkJoinPool)$")
+_EXECUTOR_NAMES = lazy_regex(r"exec|pool|threads", re.IGNORECASE)
 
 
 def _is_executor(call: Call, facts: Facts) -> bool:
@@ -126,13 +127,13 @@ def _is_executor(call: Call, facts: Facts) -> bool:
     return _EXECUTOR_NAMES.search(call.receiver_written) is not None
 
 
-_RUNNING = re.compile(r"running|in_?[fF]light|active|pending|open|inProgress", re.IGNORECASE)
-_OF_OTHERS = re.compile(r"\.values\(\)|\.promise\b")
-_HELD = re.compile(
+_RUNNING = lazy_regex(r"running|in_?[fF]light|active|pending|open|inProgress", re.IGNORECASE)
+_OF_OTHERS = lazy_regex(r"\.values\(\)|\.promise\b")
+_HELD = lazy_regex(
     r"\[\s*\.\.\.(?:this\.)?#?\w+(?:\.values\(\))?\s*\]\.map\(\s*\(?(\w+)\)?\s*=>\s*\1(?:\.(?:deref\(\)|\w+))?\s*\)"
 )
 """Promises that are kept in a collection: `[...refs].map(r => r.deref())`."""
-_ENDING = re.compile(r"shutdown|stop|close|drain|exit|dispose|SIGTERM|SIGINT", re.IGNORECASE)
+_ENDING = lazy_regex(r"shutdown|stop|close|drain|exit|dispose|SIGTERM|SIGINT", re.IGNORECASE)
 
 
 def _is_of_others(call: Call, facts: Facts) -> bool:
@@ -174,7 +175,7 @@ def _groups(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
                 yield call, f"the error of {call.written}() is dropped: the tasks failed, and nothing says so"
 
 
-_ERRORS = re.compile(r"make\(chan error\b")
+_ERRORS = lazy_regex(r"make\(chan error\b")
 
 
 def _unread(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
@@ -192,7 +193,7 @@ def _unread(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             yield each, f"the tasks send their errors to {name}, and nothing reads them"
 
 
-_COLLECTS = re.compile(
+_COLLECTS = lazy_regex(
     r"errgroup|chan error|errs?\s*<-|errors\.Join|multierr|append\(\w*err|errCh|atomic\.|failed"
 )
 
@@ -220,13 +221,13 @@ def _logged(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             )
 
 
-_IS_DRAINED = re.compile(
+_IS_DRAINED = lazy_regex(
     r"join_next\(\)\s*\.await\s*\.is_some\(\)|let\s+Some\(\s*_\w*\s*\)\s*=\s*[\w.]+\.join_next\(\)"
 )
 
 
 _LAST = 200
-_STOPPED = re.compile(r"\.cancel\(\)|abort_all\(\)|\.shutdown\(\)|notify_waiters\(\)|shutting down")
+_STOPPED = lazy_regex(r"\.cancel\(\)|abort_all\(\)|\.shutdown\(\)|notify_waiters\(\)|shutting down")
 
 
 def _is_at_end(start: int, call: Call, facts: Facts) -> bool:
@@ -271,7 +272,7 @@ def _rust(facts: Facts) -> Iterator[tuple[Call | Assignment | Handler, str]]:
             yield call, f"the task of {call.written}() ends with its first error, and nothing sees that"
 
 
-_NO_RESULT = re.compile(r"\b(?:error|warn)!\(|\bif let Err\(")
+_NO_RESULT = lazy_regex(r"\b(?:error|warn)!\(|\bif let Err\(")
 
 
 def _returns_results(joined: Call, facts: Facts) -> bool:
@@ -285,9 +286,9 @@ def _returns_results(joined: Call, facts: Facts) -> bool:
     return given.value.shape != "name" or re.search(r"\.push\(|\.map\(|async\b", text) is not None
 
 
-_KEEPS_OK = re.compile(r"\bResult::ok\b|\.ok\(\)")
+_KEEPS_OK = lazy_regex(r"\bResult::ok\b|\.ok\(\)")
 _RUN_AT_ONCE = frozenset(("buffer_unordered", "buffered", "join_all", "try_buffer_unordered"))
-_WRITES = re.compile(
+_WRITES = lazy_regex(
     r"\.(?:insert|save|send|publish|upload|put|post|create|update|store|write|book|charge|import|apply|push)\w*\("
 )
 
@@ -316,7 +317,7 @@ def _passes_error(spawned: Call, facts: Facts) -> bool:
     )
 
 
-_HANDLES = re.compile(r"handle|task|join|worker|thread|job|pending|set", re.IGNORECASE)
+_HANDLES = lazy_regex(r"handle|task|join|worker|thread|job|pending|set", re.IGNORECASE)
 
 
 def _may_fail(call: Call, facts: Facts) -> bool:

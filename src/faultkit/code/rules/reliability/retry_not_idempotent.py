@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -25,13 +26,13 @@ from faultkit.code.rules.vocabulary.retrying_clients import (
 from faultkit.code.rules.vocabulary.service_clients import service_calls, type_of_receiver
 from faultkit.code.rules.vocabulary.unsent_failures import is_of_unsent
 
-_PAYS = re.compile(
+_PAYS = lazy_regex(
     r"^(?i:charge|pay|capture|refund|transfer|debit|payout|withdraw|disburse|purchase)([A-Z_]\w*)?$"
     r"|^(?i:place_?order|create_?(order|payment|charge|shipment|invoice|booking|transfer|payout)"
     r"|send_?(sms|email|mail|money))(Async)?$"
 )
 """Calls of a client that charge, order or send."""
-_ALL_METHODS = re.compile(r"^(None|False)$|['\"](POST|PATCH)['\"]")
+_ALL_METHODS = lazy_regex(r"^(None|False)$|['\"](POST|PATCH)['\"]")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -102,11 +103,11 @@ def _acts(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
                     yield Hit(sql.call.span, f"{sql.call.written}() inserts and is tried again", LIKELY)
 
 
-_CLIENT = re.compile(
+_CLIENT = lazy_regex(
     r"(^|[./])(httpx\.(Async)?Client|requests\.(sessions\.)?Session|aiohttp\.ClientSession|HttpClient|AxiosInstance|RestTemplate"
     r"|RestClient|WebClient|http\.Client|IFlurlClient|RestOperations)$"
 )
-_POSTS = re.compile(
+_POSTS = lazy_regex(
     r"^(post|Post|patch|PostAsync|PostAsJsonAsync|PatchAsync|postFor(Object|Entity|Location))$"
 )
 
@@ -148,8 +149,8 @@ def _chained(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
             yield Hit(sent.span, f"{sent.written}() is a POST and is tried again", LIKELY)
 
 
-_NAMED = re.compile(r"(?:^|[._])(?:http|axios|client|api|rest|session|gateway)$|(?:Client|Http|Api)$")
-_ADDRESS = re.compile(
+_NAMED = lazy_regex(r"(?:^|[._])(?:http|axios|client|api|rest|session|gateway)$|(?:Client|Http|Api)$")
+_ADDRESS = lazy_regex(
     r"[$@fF]?[\"'`](?:/|https?:|\$?\{)|\w*(?:url|Url|URL|uri|Uri|endpoint|path)\b", re.IGNORECASE
 )
 
@@ -163,11 +164,11 @@ def _is_client(call: Call, facts: Facts) -> bool:
     return named and first is not None and _ADDRESS.match(first.value.text) is not None
 
 
-_MATTERS = re.compile(
+_MATTERS = lazy_regex(
     r"payment|charge|refund|transfer|payout|checkout|withdraw|purchase|place_?order|create_?order|/orders|invoice",
     re.IGNORECASE,
 )
-_POST_TEXT = re.compile(
+_POST_TEXT = lazy_regex(
     r"\.POST\(|MethodPost\b|HttpMethod\.(?:POST|Post)\b|method:\s*['\"]POST|['\"]POST['\"]|Method::POST"
 )
 
@@ -237,19 +238,19 @@ def _asks_no_method(condition: str, facts: Facts) -> bool:
     return is_known and not _ASKS_METHOD.search(text)
 
 
-_ASKS_METHOD = re.compile(r"\bmethods?\b|[iI]dempot|[sS]afe")
+_ASKS_METHOD = lazy_regex(r"\bmethods?\b|[iI]dempot|[sS]afe")
 
 
-_POSTS_TO = re.compile(
+_POSTS_TO = lazy_regex(
     r"\.(?:post|Post\w*|POST)\(\s*([^)\n]*)|MethodPost\s*,([^)\n]*)|@RequestLine\((\s*\"POST [^)\n]*)"
 )
-_HARMLESS = re.compile(
+_HARMLESS = lazy_regex(
     r"search|query|graphql|token|oauth|auth|valid|lookup|quote|estimate|login|_bulk_get|rpc", re.I
 )
 """Addresses whose POST changes nothing, or that are no address at all."""
 
 
-_EVENTS = re.compile(r"web_?hook|call_?back|telemetry|ingest|analytics", re.IGNORECASE)
+_EVENTS = lazy_regex(r"web_?hook|call_?back|telemetry|ingest|analytics", re.IGNORECASE)
 """Addresses of what is told of events, at least once."""
 
 
@@ -296,7 +297,7 @@ def _of_handlers(facts: Facts) -> Iterator[Hit]:
                 yield Hit(each.span, what, LIKELY)
 
 
-_FRESH = re.compile(
+_FRESH = lazy_regex(
     r"(idempot|dedup|request[-_]?id)[\w\-\"'\])]*\s*[:=,(]+\s*[^\n]*?"
     r"(uuid4|uuid1|randomUUID|NewString\(|uuid\.New\(|NewGuid|new_v4|now_v7|nanoid\(|ulid|uuidv4\(|\bv4\(\))",
     re.IGNORECASE,

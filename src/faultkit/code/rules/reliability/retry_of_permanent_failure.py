@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.fact_values import Step
 from faultkit.code.languages.syntax import Span
@@ -13,14 +14,14 @@ from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.waits import waits_in
 
-_RAISES = re.compile(
+_RAISES = lazy_regex(
     r"raise_for_status\(|EnsureSuccessStatusCode\(|error_for_status\(|!\s*\w+\.ok\b|\w+\.ok\s*===?\s*false"
     r"|not \w+\.ok\b"
     r"|\.status(_code|Code)?(\(\))?\s*(!==?|!=|>=)\s*(200|300|400|http\.StatusOK|HttpStatusCode\.OK)|!\s*\w+\.isSuccessful"
     r"|StatusCode\s*(!=|>=)\s*(200|300|400|http\.StatusOK)|is2xxSuccessful\(\)|!\w+\.IsSuccessStatusCode"
 )
 """A status of failure becomes an error, or counts as one."""
-_TELLS = re.compile(
+_TELLS = lazy_regex(
     r"\b[45]\d\d\b|[rR]etr(y|i)able|[tT]ransient|[pP]ermanent|is_client_error|is_server_error"
     r"|ClientError|BadRequest|HTTPStatusError|HTTPError|HttpClientErrorException|[uU]nauthori[sz]ed|Forbidden|NotFound"
     r"|status\w*\s*(in|<|>|=)|AbortError|[bB]ail|giveup|give_up|retry_if|retryCondition|StatusCode\w*\s*(<|>|is)|TooMany"
@@ -28,7 +29,7 @@ _TELLS = re.compile(
 )
 
 
-_ANY_FAILURE = re.compile(
+_ANY_FAILURE = lazy_regex(
     r"retry_if_exception_type\(\s*\(?\s*(?:[\w.]+\.)?(?:HTTPError|HTTPStatusError|RequestException|Exception|ClientError)"
     r"\s*,?\s*\)?\s*\)"
 )
@@ -61,7 +62,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     yield from _waited_for(facts, told)
 
 
-_TRANSPORT = re.compile(
+_TRANSPORT = lazy_regex(
     r"(^|\.)(TransportError|ConnectError|ConnectTimeout|ReadTimeout|ReadError|NetworkError|ConnectionError|Timeout\w*"
     r"|ResourceAccessException|SocketTimeoutException|ConnectException|HttpTimeoutException)$"
 )
@@ -77,7 +78,7 @@ def _is_of_transport(call: Call, facts: Facts) -> bool:
     )
 
 
-_WORKED = re.compile(
+_WORKED = lazy_regex(
     r"\.(?:status_code|status|statusCode\(\)|StatusCode)\s*(?:===?|is)\s*(?:200|http\.StatusOK|HttpStatusCode\.OK)"
     r"|\.ok\b|\.is_success\b|\.isSuccessful\b|\.IsSuccessStatusCode\b|is_success\(\)"
 )
@@ -109,7 +110,7 @@ def _waited_for(facts: Facts, told: set[Call]) -> Iterator[Hit]:
             yield Hit(loop.span, what, LIKELY)
 
 
-_OBJECT = re.compile(r"((?:self\.|this\.)?[A-Za-z_]\w*)[?!]*(?:\.\w+(?:\(\))?[?!]*)*$")
+_OBJECT = lazy_regex(r"((?:self\.|this\.)?[A-Za-z_]\w*)[?!]*(?:\.\w+(?:\(\))?[?!]*)*$")
 
 
 def _names_before(found: re.Match[str]) -> Iterator[str]:
@@ -125,7 +126,7 @@ def _is_answered(call: Call, names: set[str]) -> bool:
     return is_sent and not names.isdisjoint(call.assigned)
 
 
-_COUNTS = re.compile(r"attempt|retr|tries|range\(|<", re.IGNORECASE)
+_COUNTS = lazy_regex(r"attempt|retr|tries|range\(|<", re.IGNORECASE)
 
 
 def _branches(step: Step, facts: Facts) -> Iterator[Step]:

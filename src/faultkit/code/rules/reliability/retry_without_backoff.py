@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.idle_helpers import DRAWS
@@ -105,7 +106,7 @@ def _types_that_go_on(retry: Retry, facts: Facts) -> list[str]:
     )
 
 
-_AT_START = re.compile(r"(?i)start_?up|^_?wait_?for|^_?init|^_?migrate|bootstrap")
+_AT_START = lazy_regex(r"(?i)start_?up|^_?wait_?for|^_?init|^_?migrate|bootstrap")
 
 
 def _is_short(retry: Retry, facts: Facts) -> bool:

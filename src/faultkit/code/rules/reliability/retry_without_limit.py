@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Place
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
@@ -44,7 +45,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}(total=None) retries for ever", LIKELY)
 
 
-_LIMITS = re.compile(r"(^|\.)(limit|retries|maxRetries|retryLimit|numOfAttempts|maxAttempts|attempts)$")
+_LIMITS = lazy_regex(r"(^|\.)(limit|retries|maxRetries|retryLimit|numOfAttempts|maxAttempts|attempts)$")
 
 
 def _options(facts: Facts) -> Iterator[Hit]:
@@ -64,10 +65,10 @@ def _options(facts: Facts) -> Iterator[Hit]:
                 yield Hit(each.value.span, f"{each.name} of {each.value.text} retries for ever", LIKELY)
 
 
-_AGAIN = re.compile(
+_AGAIN = lazy_regex(
     r"\b\w+(?:\.request)?\(\s*(?:\{\s*\.\.\.)?(?:error|err|e)\.config\b|\b\w+(?:\.request)?\(\s*original\w*\s*\)"
 )
-_ONCE = re.compile(
+_ONCE = lazy_regex(
     r"_?_?(?:is_?)?retr(?:y|ied|ies)|attempt|count|\btries\b|_?sent\b|refreshed|replayed|once", re.IGNORECASE
 )
 

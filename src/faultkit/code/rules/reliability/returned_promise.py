@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -21,11 +22,11 @@ from faultkit.code.rules.rule import CSHARP, JAVASCRIPT, LIKELY, POSSIBLE, Hit, 
 from faultkit.code.rules.vocabulary.http_requests import library_of
 from faultkit.code.rules.vocabulary.rejections import handles_all
 
-_CATCHES = re.compile(r"\.(catch|then)$")
-_LOGS = re.compile(r"^Log[A-Z]")
+_CATCHES = lazy_regex(r"\.(catch|then)$")
+_LOGS = lazy_regex(r"^Log[A-Z]")
 """Methods that the generator of loggers makes (C#)."""
-_ASYNC = re.compile(r"\w(Async)$")
-_COMPLETED = re.compile(r"^(Task\.(FromResult|CompletedTask|FromException|FromCanceled)|ValueTask)")
+_ASYNC = lazy_regex(r"\w(Async)$")
+_COMPLETED = lazy_regex(r"^(Task\.(FromResult|CompletedTask|FromException|FromCanceled)|ValueTask)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -103,7 +104,7 @@ def _handles_alike(call: Call, tried: Try, facts: Facts) -> bool:
     )
 
 
-_RETHROWN = re.compile(r"\bif\s*\(([^{}]*?\b([A-Z]\w*Error)\b[^{}]*?)\)\s*\{?\s*throw\s+\w+\s*[;}\n]")
+_RETHROWN = lazy_regex(r"\bif\s*\(([^{}]*?\b([A-Z]\w*Error)\b[^{}]*?)\)\s*\{?\s*throw\s+\w+\s*[;}\n]")
 
 
 def _is_not_for(call: Call, tried: Try, facts: Facts) -> bool:
@@ -158,7 +159,7 @@ def _has_handlers(scope: Scope, facts: Facts) -> bool:
     return awaited > 0 and awaited == sum(len(_AWAIT.findall(facts.text(each.span))) for each in outer)
 
 
-_AWAIT = re.compile(r"\bawait\b")
+_AWAIT = lazy_regex(r"\bawait\b")
 
 
 # C#: a method without `async` that returns a task from inside a using or a try.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts
 from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
@@ -14,40 +15,40 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 _NAMED = NamePattern(
     r"(password|passwd|secret|api_?key|access_?key|private_?key|auth_?token|client_?secret)$", re.IGNORECASE
 )
-_KNOWN = re.compile(
+_KNOWN = lazy_regex(
     r"^(AKIA[0-9A-Z]{16}|sk_live_\w{16,}|ghp_\w{30,}|xox[abp]-[\w-]{20,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----(\s|\\n)*[\w+/=:, \n-]{40})"
 )
-_IN_ADDRESS = re.compile(r"^[a-z][\w+.-]*://[^\s:/@]+:([^\s/@]{8,})@", re.IGNORECASE)
+_IN_ADDRESS = lazy_regex(r"^[a-z][\w+.-]*://[^\s:/@]+:([^\s/@]{8,})@", re.IGNORECASE)
 _KEYS = (b"akia", b"sk_live_", b"ghp_", b"xoxa", b"xoxb", b"xoxp", b"private key-----")
-_ADDRESSES = re.compile(rb"://[^\s:/@]+:[^\s/@]{8,}@")
+_ADDRESSES = lazy_regex(rb"://[^\s:/@]+:[^\s/@]{8,}@")
 _NAME_WORDS = (
     b"password", b"passwd", b"secret", b"apikey", b"api_key", b"accesskey", b"access_key", b"privatekey",
     b"private_key", b"authtoken", b"auth_token",
 )  # fmt: skip
 """What stands in each text that the expressions above match; it is found faster."""
-_EXAMPLE = re.compile(
+_EXAMPLE = lazy_regex(
     r"example|sample|changeme|change_me|placeholder|dummy|test|fake|demo|your|xxx|<|\$\{|\{\{|todo|secret$|^password$|none",
     re.IGNORECASE,
 )
 
 
-_USUAL = re.compile(r"^(postgres|password\w*|root|admin|guest|mysql|mongo|redis|%|\{|\$)", re.IGNORECASE)
+_USUAL = lazy_regex(r"^(postgres|password\w*|root|admin|guest|mysql|mongo|redis|%|\{|\$)", re.IGNORECASE)
 
 
-_PATH = re.compile(
+_PATH = lazy_regex(
     r"[A-Za-z]+([._/:-][A-Za-z]+)+|([A-Z][a-z]+)+|\W*|[A-Z]+(_[A-Z]+)*|[a-z]+([A-Z][a-z]+)*|[./~%$].*|.*[{}<>%].*"
 )
 """The name of a setting, a field, a path or a variable: `proxy.password`, `DB_PASSWORD`, `apiKey`."""
-_NAMES_A_KEY = re.compile(r"property_?name|^(PROPERTY|PROP|ENV|KEY|FIELD|PARAM|HEADER)_", re.IGNORECASE)
+_NAMES_A_KEY = lazy_regex(r"property_?name|^(PROPERTY|PROP|ENV|KEY|FIELD|PARAM|HEADER)_", re.IGNORECASE)
 """Names of constants that hold the name of a setting."""
 _SETTINGS = ("os.environ.get", "os.getenv", "environ.get", "getenv")
-_READS_SETTING = re.compile(r"^(process\.env|import\.meta\.env|Deno\.env|os\.environ|os\.getenv)\b")
-_PUBLIC = re.compile(r"safe|public|not (?:a )?secret|no secret", re.IGNORECASE)
+_READS_SETTING = lazy_regex(r"^(process\.env|import\.meta\.env|Deno\.env|os\.environ|os\.getenv)\b")
+_PUBLIC = lazy_regex(r"safe|public|not (?:a )?secret|no secret", re.IGNORECASE)
 
 
-_SLUG = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+){2,}")
-_OF_SECRETS = re.compile(r"passw|secret|token|key|auth|credential")
+_SLUG = lazy_regex(r"[a-z0-9]+(?:[-_.][a-z0-9]+){2,}")
+_OF_SECRETS = lazy_regex(r"passw|secret|token|key|auth|credential")
 
 
 def _is_slug(value: str) -> bool:

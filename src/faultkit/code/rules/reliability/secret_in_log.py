@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -29,10 +30,10 @@ from faultkit.code.rules.vocabulary.spent_secrets import (
 from faultkit.code.rules.vocabulary.telling_types import telling_types
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_COMMAND_LINE = re.compile(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
+_COMMAND_LINE = lazy_regex(rb"^#!|\b(argparse|click|typer|commander|yargs|inquirer|getpass|cobra)\b")
 
 _ERRORS = ("Error", "Exception")
-_TRANSLATED = re.compile(r"\b(?:_|n?gettext(?:_lazy)?|pgettext|i18n\.t|translate|__)\(")
+_TRANSLATED = lazy_regex(r"\b(?:_|n?gettext(?:_lazy)?|pgettext|i18n\.t|translate|__)\(")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -105,14 +106,14 @@ _IN_ADDRESS = TextPattern(
     re.IGNORECASE,
 )
 _SECRETS = (b"token=", b"api_key=", b"apikey=", b"client_secret=", b"password=")
-_LINK = re.compile(
+_LINK = lazy_regex(
     r"redirect|verify|reset|confirm|invite|link|href|mask|redact|withUrl\(|\bwss?:|WebSocket|EventSource",
     re.IGNORECASE,
 )
 """Addresses that are given to users, and those of browsers' connections, which can have no headers."""
 
 
-_GIVEN_OUT = re.compile(r"\s*return\s+\$?f?[\"'`]")
+_GIVEN_OUT = lazy_regex(r"\s*return\s+\$?f?[\"'`]")
 """An address that a function gives out, mostly for a page."""
 
 
@@ -154,8 +155,8 @@ def _confidence(what: str, call: Call, facts: Facts) -> float:
     return LIKELY
 
 
-_HERE = re.compile(r"isDevelopment|is_?dev\b|\bDebug\b|\bdebug\b|DEBUG|[\"']development[\"']")
-_OF_PACKAGE = re.compile(r"([a-z]\w*)\.[A-Z]\w*")
+_HERE = lazy_regex(r"isDevelopment|is_?dev\b|\bDebug\b|\bdebug\b|DEBUG|[\"']development[\"']")
+_OF_PACKAGE = lazy_regex(r"([a-z]\w*)\.[A-Z]\w*")
 
 
 def _is_harmless(what: str, call: Call, facts: Facts) -> bool:
@@ -184,7 +185,7 @@ def _is_harmless(what: str, call: Call, facts: Facts) -> bool:
     )
 
 
-_GO_VERB = re.compile(r"%[-+# 0]*[\d.*]*(?:\[\d+\])?([a-zA-Z%])")
+_GO_VERB = lazy_regex(r"%[-+# 0]*[\d.*]*(?:\[\d+\])?([a-zA-Z%])")
 
 
 def _is_only_type(name: str, call: Call, facts: Facts) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, Hit, Rule
 
-_FORMATS = re.compile(r"(^|\.)(SimpleDateFormat|DateFormat)$")
-_SINGLETON = re.compile(
+_FORMATS = lazy_regex(r"(^|\.)(SimpleDateFormat|DateFormat)$")
+_SINGLETON = lazy_regex(
     r"@(RestController|Controller|Service|Component|Repository|Singleton|WebServlet|Path)\b"
 )
 

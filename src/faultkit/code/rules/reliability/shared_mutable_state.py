@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.loaded_by_every_caller import loads_by_every_caller
@@ -34,23 +35,23 @@ _CHANGES = frozenset(
         "popitem",
     ]
 )
-_GUARDS = re.compile(
+_GUARDS = lazy_regex(
     r"\block|_lock\b|mutex|\.Lock\(\)|synchronized|atomic|sync\.Map|RLock|acquire", re.IGNORECASE
 )
 
 
-_PLAIN = re.compile(
+_PLAIN = lazy_regex(
     r"(^|\.)(HashMap|ArrayList|HashSet|LinkedList|TreeMap|LinkedHashMap|ArrayDeque|StringBuilder"
     r"|(mutable|hash|linked|sorted|array)(Map|List|Set)Of)$"
 )
-_PLAIN_CSHARP = re.compile(r"^(Dictionary|List|HashSet|SortedDictionary|SortedList|SortedSet|Queue|Stack)$")
+_PLAIN_CSHARP = lazy_regex(r"^(Dictionary|List|HashSet|SortedDictionary|SortedList|SortedSet|Queue|Stack)$")
 _FIELD_CHANGES = frozenset(
     ("put", "add", "remove", "computeIfAbsent", "merge", "putIfAbsent", "clear", "addAll", "putAll", "append",
      "compute", "poll", "push", "getOrPut", "set", "removeIf",
      "Add", "Remove", "Clear", "TryAdd", "AddRange", "RemoveAll", "RemoveAt", "Insert", "Enqueue", "Dequeue",
      "Push", "Pop")
 )  # fmt: skip
-_SERVES = re.compile(
+_SERVES = lazy_regex(
     r"(Controller|Middleware|Hub|Handler|Filter|Service|Endpoint|Consumer|Limiter|Store|Cache)s?$"
 )
 """Classes of C# whose static members all requests share, by their names."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, KOTLIN, LIKELY, PYTHON, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions
 
-_RECEIVERS = re.compile(
+_RECEIVERS = lazy_regex(
     r"client|subscri|\bsubs?\b|listener|peer|member|conn|watcher|session|observer|viewer|outbox|player|socket|\bws\b"
     r"|\bchans?\b|channels|senders|recipients|websockets",
     re.IGNORECASE,
 )
-_SENT = re.compile(r"^[ \t]*(?!case\b)([\w.\[\]]+)\s*<-\s*(?!\s*$).+$", re.MULTILINE)
+_SENT = lazy_regex(r"^[ \t]*(?!case\b)([\w.\[\]]+)\s*<-\s*(?!\s*$).+$", re.MULTILINE)
 _SENDS = {
     "rust": frozenset(("send",)),
     "kotlin": frozenset(("send", "emit")),
@@ -29,7 +30,7 @@ _APART = frozenset(
     )
 )  # fmt: skip
 """Functions in which one send does not hold up the next, or not for long."""
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"asyncio\.timeout\(|CancelAfter|move_on_after|fail_after|wait_for\(|send_timeout|SetWriteDeadline"
 )
 

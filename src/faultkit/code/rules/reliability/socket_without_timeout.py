@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule, Severity
@@ -39,16 +40,16 @@ _OF_SERVERS = ("ReadTimeout", "ReadHeaderTimeout")
 _BOUNDED = ("settimeout", "setblocking", "setSoTimeout", "setTimeout", "SetDeadline", "SetReadDeadline")
 
 
-_LOCAL = re.compile(
+_LOCAL = lazy_regex(
     r"AF_UNIX|Loopback|localhost|127\.0\.0\.1|[\"'`](?:unix|udp|ip\d?:)|\bpath:|\.sock\b|[sS]ocket_?[pP]ath"
     r"|AddressFamily\.Unix|UnixDomainSocket|UnixStream"
 )
 """Sockets of this machine."""
-_INSIDE = re.compile(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
+_INSIDE = lazy_regex(r"localhost|127\.0\.0\.1|pprof", re.IGNORECASE)
 """Servers for those who run the program."""
 
 
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"\.listen\(\s*[\w.]*[pP]ath|\.sock\b|\bpipe\\|[sS]ocket\.setTimeout\(|\.setTimeout\(\s*[\w.]"
 )
 """A server of this machine alone, or one that sets a limit."""
@@ -121,7 +122,7 @@ def _is_handed_out(call: Call, facts: Facts) -> bool:
     )
 
 
-_PATH = re.compile(r"\w*(?:[pP]ath|[sS]ock|[pP]ipe|[fF]ile)\w*$")
+_PATH = lazy_regex(r"\w*(?:[pP]ath|[sS]ock|[pP]ipe|[fF]ile)\w*$")
 
 
 def _is_local_path(call: Call, facts: Facts) -> bool:
@@ -171,7 +172,7 @@ def _servers(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.callee, what, LIKELY, mild)
 
 
-_OPERATORS = re.compile(r"pprof|profil|debug|playground", re.IGNORECASE)
+_OPERATORS = lazy_regex(r"pprof|profil|debug|playground", re.IGNORECASE)
 
 
 def _is_for_operators(call: Call, facts: Facts) -> bool:
@@ -322,7 +323,7 @@ def _served(facts: Facts) -> Iterator[Call]:
                 break
 
 
-_OF_HANDLER = re.compile(r"^self\.(?:rfile|request|connection)\.")
+_OF_HANDLER = lazy_regex(r"^self\.(?:rfile|request|connection)\.")
 
 
 def _directories(facts: Facts) -> Iterator[Call]:
@@ -362,12 +363,12 @@ _SFTP = (
 )
 _OF_TEXT = (
     (
-        re.compile(r"new\s+Initial(?:Ldap|Dir)Context\(|InitialDirContext\(env"),
+        lazy_regex(r"new\s+Initial(?:Ldap|Dir)Context\(|InitialDirContext\(env"),
         "ldap.read.timeout",
         b"jndi.ldap",
     ),
     (
-        re.compile(r"\.put\(\s*\"com\.sun\.(?:xml\.)?(?:internal\.)?ws\.connect\.timeout\""),
+        lazy_regex(r"\.put\(\s*\"com\.sun\.(?:xml\.)?(?:internal\.)?ws\.connect\.timeout\""),
         "request.timeout",
         b"connect.timeout",
     ),
@@ -407,7 +408,7 @@ def _of_java(facts: Facts) -> Iterator[Call]:
 
 
 _CSHARP_CONNECTS = ("TcpClient.ConnectAsync", "TcpClient.Connect", "Socket.ConnectAsync", "Socket.Connect")
-_TOKEN = re.compile(r"\b(ct|cts?\.Token|\w*[tT]oken)$")
+_TOKEN = lazy_regex(r"\b(ct|cts?\.Token|\w*[tT]oken)$")
 _RUST_LIMITS = ("set_read_timeout", "set_nonblocking", "connect_timeout")
 
 

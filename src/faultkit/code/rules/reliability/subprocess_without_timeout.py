@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule, Severity
@@ -28,7 +29,7 @@ _WAITS = ("subprocess.Popen.wait", "subprocess.Popen.communicate")
 _NODE = ("execSync", "execFileSync", "spawnSync", "exec", "execFile")
 
 
-_QUICK = re.compile(
+_QUICK = lazy_regex(
     r"""^[\[(]*\s*f?["'`](?:/\S*/)?(ps|pgrep|pkill|kill|taskkill|clear|cls|whoami|id|hostname|which|where|tput|stty"""
     r"""|stat|df|sysctl|lsof|lsb_release|sw_vers|reset|true|date)\b|--?version\b|--list-|--prefix\b|["'\s](version|rev-parse)\b""",
     re.IGNORECASE,
@@ -64,7 +65,7 @@ def _is_served(call: Call, facts: Facts) -> bool:
     )
 
 
-_LONG = re.compile(
+_LONG = lazy_regex(
     r"\b(ffmpeg|ffprobe|pg_dump|pg_restore|mysqldump|mongodump|soffice|libreoffice|wkhtmltopdf|pandoc|tesseract"
     r"|pdfto\w+|ghostscript|imagemagick|exiftool|clamscan|yt-dlp|chromium|google-chrome|unrar|7z|rsync)\b"
     r"|[\"'](?:convert|magick|gs)[\"']"
@@ -143,8 +144,8 @@ def _waits(facts: Facts) -> Iterator[tuple[Call, Hit]]:
             yield call, Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
 
 
-_ENDS = re.compile(r"\.(?:on|once)\(\s*['\"`](?:close|exit)['\"`]")
-_KILLS = re.compile(r"\.kill\(|\bsetTimeout\(|AbortSignal|\bsignal\b|tree-?[kK]ill")
+_ENDS = lazy_regex(r"\.(?:on|once)\(\s*['\"`](?:close|exit)['\"`]")
+_KILLS = lazy_regex(r"\.kill\(|\bsetTimeout\(|AbortSignal|\bsignal\b|tree-?[kK]ill")
 
 
 def _spawned(facts: Facts) -> Iterator[tuple[Call, Hit]]:
@@ -172,7 +173,7 @@ _SSH_RUNS = (
 _SESSION = NamePattern(
     r"^golang\.org/x/crypto/ssh\.(.*\.)?(NewSession\(\)|Session)\.(Run|Output|CombinedOutput|Wait)$"
 )
-_OTHER_END = re.compile(r"\btime\.(?:After|AfterFunc|NewTimer)\(|\.Done\(\)|SetDeadline|context\.AfterFunc")
+_OTHER_END = lazy_regex(r"\btime\.(?:After|AfterFunc|NewTimer)\(|\.Done\(\)|SetDeadline|context\.AfterFunc")
 
 
 def _by_ssh(facts: Facts) -> Iterator[tuple[Call, Hit]]:
@@ -187,7 +188,7 @@ def _by_ssh(facts: Facts) -> Iterator[tuple[Call, Hit]]:
                 yield call, Hit(call.span, f"{call.written}() waits until the program ends by itself", LIKELY)
 
 
-_WRAPPED = re.compile(r"\b(?:promisify|pify)\(\s*(?:\w+\.)?(execFile|exec)\s*\)")
+_WRAPPED = lazy_regex(r"\b(?:promisify|pify)\(\s*(?:\w+\.)?(execFile|exec)\s*\)")
 
 
 def _through_promises(facts: Facts) -> Iterator[tuple[Call, Hit]]:

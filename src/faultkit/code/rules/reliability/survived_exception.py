@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
 
-_ENDS = re.compile(r"process\.(exit|kill|abort|exitCode|reallyExit)|\bthrow\b")
-_TELLS = re.compile(
+_ENDS = lazy_regex(r"process\.(exit|kill|abort|exitCode|reallyExit)|\bthrow\b")
+_TELLS = lazy_regex(
     r"log|print|report|console|capture|debug|error|warn|info|notify|trace|stringify|format|inspect|toString|String"
     r"|sentry|record|emit|increment|push|write",
     re.IGNORECASE,

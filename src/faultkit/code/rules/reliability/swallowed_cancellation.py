@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Try
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -89,7 +90,7 @@ def _caught_results(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, confidence, "medium")
 
 
-_ENDS = re.compile(r"close|stop|shutdown|dispose|release|cancel", re.IGNORECASE)
+_ENDS = lazy_regex(r"close|stop|shutdown|dispose|release|cancel", re.IGNORECASE)
 
 
 def _is_at_end(call: Call, facts: Facts) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -107,7 +108,7 @@ _EXPECTED = frozenset(
     }
 )
 """Errors that often answer a question instead of reporting a failure: `except KeyError: pass`."""
-_LATE = re.compile(
+_LATE = lazy_regex(
     r"(NotFound|NotBound|Exists|Duplicate\w*|Finished|Closed\w*|InvalidState|BrokenResource|Disconnect\w*)"
     r"(Error|Exception)?$|(^|\.)(Skip|Break|Stop)[A-Z]\w*$"
 )
@@ -136,22 +137,22 @@ _ENDS = frozenset(
         "CloseAsync", "Delete", "deleteRecursively",
     )
 )  # fmt: skip
-_CLEANS_UP = re.compile(
+_CLEANS_UP = lazy_regex(
     r"^_*(a?close|stop|shut_?down|clean_?up|tear_?down|dispose|destroy|disconnect|abort|cancel|release"
     r"|__a?exit__|__del__|finali[sz]e|kill|terminate|on_?(exit|close|disconnect))",
     re.IGNORECASE,
 )
-_READS = re.compile(
+_READS = lazy_regex(
     r"^_*(get|find|\w*[iI]mport|read|load|fetch|query|list|wait|is[A-Z]|has[A-Z]|ready|count|lookup)"
 )
-_DIRECTIVE = re.compile(
+_DIRECTIVE = lazy_regex(
     r"(?:#|//|/?\*+)\s*(?:pylint|noqa|nosec|type:|eslint|@ts-|pragma|NOSONAR|NOPMD|nolint|istanbul|biome"
     r"|prettier|tslint|c8|todo|fixme|xxx|hack)\b.*",
     re.IGNORECASE,
 )
-_IGNORED = re.compile(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
+_IGNORED = lazy_regex(r"(ignore|expected|unused|swallow|_+$|_*ignored)", re.IGNORECASE)
 
-_RUST_WRITES = re.compile(r"^(std|tokio)\.fs\.(write|rename|copy)$")
+_RUST_WRITES = lazy_regex(r"^(std|tokio)\.fs\.(write|rename|copy)$")
 _FALLBACKS = ("=>null", "=>undefined", "=>void0")
 
 
@@ -227,7 +228,7 @@ _OF_METRICS = NamePattern(
 """Receivers of which nothing depends on what they are given."""
 _CHECKED_BY_MAKING = frozenset(("URL", "RegExp", "Uri", "URI"))
 """Classes that are made to see whether a text is valid."""
-_GO_CHECKS = re.compile(r"^(?:Parse|Decode|Unmarshal|Verify|Validate)")
+_GO_CHECKS = lazy_regex(r"^(?:Parse|Decode|Unmarshal|Verify|Validate)")
 
 
 def _is_skipped_input(each: Try, handler: Handler, facts: Facts) -> bool:
@@ -258,8 +259,8 @@ def _only_prints(handler: Handler, facts: Facts) -> bool:
     )
 
 
-_GUESSES = re.compile(r"guess|detect|probe|respond|error|exception|^main", re.IGNORECASE)
-_OF_REFLECTION = re.compile(
+_GUESSES = lazy_regex(r"guess|detect|probe|respond|error|exception|^main", re.IGNORECASE)
+_OF_REFLECTION = lazy_regex(
     r"(?:NoSuch(?:Field|Method)|IllegalAccess|ClassNotFound|Instantiation|UnsupportedEncoding"
     r"|ParserConfiguration|NoSuchAlgorithm)Exception$"
 )

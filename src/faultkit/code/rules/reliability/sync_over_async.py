@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -13,16 +14,16 @@ from faultkit.code.rules.rule import CSHARP, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import frequency_of
 from faultkit.code.rules.vocabulary.waits import is_in_coroutine
 
-_RESULT = re.compile(r"(?:Async\(\)|\bTask\.\w+\(\)|AsTask\(\)|ConfigureAwait\(\))\.Result$")
-_HELD = re.compile(r"^(\w+)\.(?:Result|Wait|GetAwaiter\(\)\.GetResult)$")
-_WAITS = re.compile(r"(?:Async|AsTask|\bTask\.Run)\(\)\.Wait$|\(\)\.GetAwaiter\(\)\.GetResult$")
-_STARTED = re.compile(
+_RESULT = lazy_regex(r"(?:Async\(\)|\bTask\.\w+\(\)|AsTask\(\)|ConfigureAwait\(\))\.Result$")
+_HELD = lazy_regex(r"^(\w+)\.(?:Result|Wait|GetAwaiter\(\)\.GetResult)$")
+_WAITS = lazy_regex(r"(?:Async|AsTask|\bTask\.Run)\(\)\.Wait$|\(\)\.GetAwaiter\(\)\.GetResult$")
+_STARTED = lazy_regex(
     r"^(?!await\b).*(?:Async\(|\bTask\.(?:Run|WhenAll|WhenAny|Factory)\b|\.AsTask\(\))", re.DOTALL
 )
-_PROPERTY = re.compile(r"=>\s*(?:[\w.]+\s*\?\?=?\s*)?$|\bget\s*\{[^{}]*$|\breturn\s*$")
+_PROPERTY = lazy_regex(r"=>\s*(?:[\w.]+\s*\?\?=?\s*)?$|\bget\s*\{[^{}]*$|\breturn\s*$")
 """What stands before the value of a property, which every reader of it waits for."""
-_STARTS = re.compile(r"^(Main|Dispose|Finalize|Configure\w*|OnStart|OnStop)$")
-_MEANT = re.compile(r"(?<![aA])[sS]ync$|^RunSync|Synchronous")
+_STARTS = lazy_regex(r"^(Main|Dispose|Finalize|Configure\w*|OnStart|OnStop)$")
+_MEANT = lazy_regex(r"(?<![aA])[sS]ync$|^RunSync|Synchronous")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

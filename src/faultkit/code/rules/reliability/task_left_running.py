@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -15,11 +16,11 @@ from faultkit.code.rules.vocabulary.repetition import is_for_screen, runs_once
 from faultkit.code.rules.vocabulary.started_tasks import StartedTask, endless_tasks
 
 _STARTS = ("create_task", "ensure_future")
-_STOPS = re.compile(
+_STOPS = lazy_regex(
     r"\.(Dispose|DisposeAsync|Stop|Change|Close)\(|\busing\b[^;\n]*\b[tT]imer\b|Enabled\s*=\s*false"
 )
 _IN_CONNECTION = frozenset(("webSocket", "webSocketRaw", "sse", "handle", "get", "post"))
-_FOR_EVER = re.compile(
+_FOR_EVER = lazy_regex(
     r"\bwhile\s*\(\s*(true|isActive)\s*\)|\.collect(Latest|Indexed)?\s*[({]|\bfor\s*\(\w+ in \w*[cC]hannel"
 )
 
@@ -197,7 +198,7 @@ def _shared(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.callee, what, LIKELY)
 
 
-_SESSION = re.compile(
+_SESSION = lazy_regex(
     r"\bfun\s+(?:<[^>]*>\s*)?\w*(?:WebSocket\w*Session|ServerSSESession|WebSocketSession)\.\w+"
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -39,13 +40,13 @@ _WRITES = frozenset(
         "create", "copy", "copyFile",
     )
 )  # fmt: skip
-_REMOVES = re.compile(
+_REMOVES = lazy_regex(
     r"remove\w*|Remove(All)?|unlink\w*|Unlink|rmtree|rm|rmSync|rmdir\w*|delete\w*|Delete\w*|rimraf|cleanup\w*|clean_up"
     r"|cleanUp\w*|Cleanup\w*|dispose\w*|rename\w*|Rename|replace|move\w*|Move|persist|purge\w*|destroy|discard\w*|emptyDir"
     r"|addCleanup|callback|finalize|register|fire_and_forget"
 )
-_KEPT = re.compile(r"deleteOnExit|DeleteOnClose|DELETE_ON_CLOSE|\batexit\b|shutdownHook|addShutdownHook")
-_SAFE = re.compile(
+_KEPT = lazy_regex(r"deleteOnExit|DeleteOnClose|DELETE_ON_CLOSE|\batexit\b|shutdownHook|addShutdownHook")
+_SAFE = lazy_regex(
     r"^(open|close|Close|len|print|str|String|info|debug|warn|error|append|join|Join|format|Sprintf|Name|toString|name"
     r"|Errorf|panicIfErr|getName|fileno|fdopen|Path|File|getAbsolutePath|toAbsolutePath|flush|absolutePath|getPath|toPath|toFile|Dispose)$"
 )
@@ -195,7 +196,7 @@ def _is_passed_on(word: str, text: str) -> bool:
     ) is not None
 
 
-_MADE_VALUE = re.compile(r"(?:new\s+|&)?_?[A-Z]\w*\s*[({]")
+_MADE_VALUE = lazy_regex(r"(?:new\s+|&)?_?[A-Z]\w*\s*[({]")
 
 
 def _is_returned_in(word: str, after: Span, facts: Facts) -> bool:

@@ -7,19 +7,19 @@ first is overwritten for each request: both are `POSSIBLE`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, Hit, Rule
 
 _PASSES_ON = frozenset(("doFilter", "proceed"))
 """Calls that run the rest of the request: `chain.doFilter(…)`, `joinPoint.proceed()`."""
-_KNOWN = re.compile(
+_KNOWN = lazy_regex(
     r"(^|\.)(MDC\.put|ThreadContext\.put|SecurityContextHolder\.setContext|RequestContextHolder\.set\w+"
     r"|LocaleContextHolder\.set\w+)$"
 )
-_CLEARS = re.compile(r"^(remove|clear|reset|unset|close|unload|restore|pop)")
+_CLEARS = lazy_regex(r"^(remove|clear|reset|unset|close|unload|restore|pop)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -46,7 +46,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(sets[0].span, what, sure)
 
 
-_OF_SPRING = re.compile(r"(^|\.)(SecurityContextHolder|RequestContextHolder|LocaleContextHolder)\.set\w+$")
+_OF_SPRING = lazy_regex(r"(^|\.)(SecurityContextHolder|RequestContextHolder|LocaleContextHolder)\.set\w+$")
 
 
 def _is_replaced(made: Call, scope: Scope, facts: Facts) -> bool:

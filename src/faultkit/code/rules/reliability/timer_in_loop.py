@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import cases_of, channel_uses
 
-_LEAVES = re.compile(r"(return|goto|break\s+\w)\b|panic\(|os\.Exit\(|log\.Fatal")
+_LEAVES = lazy_regex(r"(return|goto|break\s+\w)\b|panic\(|os\.Exit\(|log\.Fatal")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -6,21 +6,22 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_CHOSEN = re.compile(
+_CHOSEN = lazy_regex(
     r"insecure|verif|skip|self_?signed|trust|unsafe|reject|strict|tls|ssl|\bis_?dev|develop|\bDEBUG\b|debug_assert",
     re.IGNORECASE,
 )
-_FLAG = re.compile(
+_FLAG = lazy_regex(
     r"insecure|verif|unsafe|self_?signed|reject_?unauth|(?:skip|no|accept)_?(?:tls|ssl|cert|invalid)",
     re.IGNORECASE,
 )
 """Settings that turn verification on or off, where other branches than those around a place are asked."""
-_MEANT = re.compile(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed|no_?op", re.IGNORECASE)
+_MEANT = lazy_regex(r"insecure|unverified|no_?verify|unsafe|skip_?verif|self_?signed|no_?op", re.IGNORECASE)
 
 _SETTING = TextPattern(rb"rejectUnauthorized|strictSSL|InsecureSkipVerify|verify|ssl")
 _ACCEPTS = ("danger_accept_invalid_certs", "danger_accept_invalid_hostnames")
@@ -74,7 +75,7 @@ def _is_called_in_branch(place: Placed, facts: Facts) -> bool:
 
 
 _VERIFIES = ("VerifyPeerCertificate", "VerifyConnection")
-_OWN_CHECK = re.compile(r"VerifyPeer|VerifyConn|SANs?$|Fingerprint|Pin")
+_OWN_CHECK = lazy_regex(r"VerifyPeer|VerifyConn|SANs?$|Fingerprint|Pin")
 
 
 def _is_verified_otherwise(hit: Hit, facts: Facts) -> bool:
@@ -127,14 +128,14 @@ def _turned_off(facts: Facts) -> Iterator[Hit]:
             yield Hit(each.span, "NODE_TLS_REJECT_UNAUTHORIZED is 0: any certificate will do", CERTAIN)
 
 
-_CALLBACK = re.compile(r"(ServerCertificate(Custom)?Validation|RemoteCertificateValidation)Callback$")
-_ANY = re.compile(r"=>\s*true$|delegate\s*(\([^)]*\)\s*)?\{\s*return true;\s*\}$|DangerousAcceptAny\w+$")
+_CALLBACK = lazy_regex(r"(ServerCertificate(Custom)?Validation|RemoteCertificateValidation)Callback$")
+_ANY = lazy_regex(r"=>\s*true$|delegate\s*(\([^)]*\)\s*)?\{\s*return true;\s*\}$|DangerousAcceptAny\w+$")
 
 
 _VERIFIERS = ("hostnameVerifier", "setHostnameVerifier", "setSSLHostnameVerifier", "HostnameVerifier",
               "setDefaultHostnameVerifier")  # fmt: skip
-_ANY_NAME = re.compile(r"->\s*(true|\{\s*return true;\s*\})\s*\}?$|\bNoopHostnameVerifier\b")
-_ANY_CHAIN = re.compile(r"\bTrustAllStrategy\b|\bInsecureTrustManagerFactory\b|\(\w+, \w+\) -> true$")
+_ANY_NAME = lazy_regex(r"->\s*(true|\{\s*return true;\s*\})\s*\}?$|\bNoopHostnameVerifier\b")
+_ANY_CHAIN = lazy_regex(r"\bTrustAllStrategy\b|\bInsecureTrustManagerFactory\b|\(\w+, \w+\) -> true$")
 
 
 def _jvm(facts: Facts) -> Iterator[Hit]:

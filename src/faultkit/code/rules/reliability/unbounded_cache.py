@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
@@ -48,35 +49,35 @@ from faultkit.code.rules.vocabulary.stores import (
 from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
+_OF_OBJECTS = lazy_regex(r"cache|memo", re.IGNORECASE)
 """Names of members that are caches; other members often live too short to grow."""
-_NAMED = re.compile(r"cache|memo|seen|sessions|registry_by|lookup", re.IGNORECASE)
-_OF_PROGRAM = re.compile(
+_NAMED = lazy_regex(r"cache|memo|seen|sessions|registry_by|lookup", re.IGNORECASE)
+_OF_PROGRAM = lazy_regex(
     r"class|type|regex|pattern|template|setting|config|adapter|instance|logger|wrapper|option|offset|schema"
     r"|module|plugin|import|method|handler|compiled|format|locale|namespace|caches$|int_?cache|ssl|tls_?c|callback"
     r"|director|jwks|proxy_?c|tracer|label",
     re.IGNORECASE,
 )
 """Names of caches whose keys are parts of the program: they are few."""
-_CLIENTS_OWN = re.compile(
+_CLIENTS_OWN = lazy_regex(
     r"source|expression|expr|formula|script|text|content|term|q|search|phrase|keyword|markdown|markup|prompt",
     re.IGNORECASE,
 )
 """Such texts that no program holds a list of, whatever the cache is called."""
-_MARKS = re.compile(r"\bnow\b|Now\b|currentTimeMillis|monotonic|time\(\)|hrtime|\+ ?1\b", re.IGNORECASE)
+_MARKS = lazy_regex(r"\bnow\b|Now\b|currentTimeMillis|monotonic|time\(\)|hrtime|\+ ?1\b", re.IGNORECASE)
 """Values that are kept about a client: when it came, and how often."""
-_FEW_KEYS = re.compile(
+_FEW_KEYS = lazy_regex(
     r"audience|realm|currenc|countr|locale|lang|region|zone|kind|type|mode|env|symbol", re.IGNORECASE
 )
-_UNIQUE = re.compile(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBytes", re.IGNORECASE)
+_UNIQUE = lazy_regex(r"uuid|nanoid|NewGuid|ulid|token_hex|token_urlsafe|randomBytes", re.IGNORECASE)
 _SHARED = TextPattern(r"\b(Concurrent\w*|DashMap|sync\.Map|RwLock|Mutex|Arc)\b")
 _TRIMS = (
     "remove|retain|clear|drain|delete|Delete|evict\\w*|pop|popitem|popleft|removeIf|Remove|TryRemove"
     "|computeIfPresent|Clear|LoadAndDelete|remove_if|shift_remove|RemoveWhere|discard|pollFirstEntry|invalidate\\w*"
 )
-_LIMITER = re.compile(r"limit|throttl", re.IGNORECASE)
-_KEY = re.compile(r"\[\s*(\w+)\s*\]\s*$")
-_STATIC = re.compile(r"^[^=]*\bstatic\b")
+_LIMITER = lazy_regex(r"limit|throttl", re.IGNORECASE)
+_KEY = lazy_regex(r"\[\s*(\w+)\s*\]\s*$")
+_STATIC = lazy_regex(r"^[^=]*\bstatic\b")
 """Java and TypeScript: static members, which live as long as the process."""
 _MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "java.util.HashMap", "map",
          "java.util.concurrent.ConcurrentHashMap", "set", "Set", "Dictionary", "ConcurrentDictionary",
@@ -182,7 +183,7 @@ def _fills_on_demand(store: MapStore, facts: Facts) -> bool:
     return False
 
 
-_ASKED = re.compile(r"\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(")
+_ASKED = lazy_regex(r"\??\.(get|has|TryGetValue|ContainsKey|containsKey)\(")
 
 
 _OPENED = frozenset(("connection", "connect", "open", "connected"))
@@ -197,7 +198,7 @@ def _is_of_connection(put: Put, facts: Facts) -> bool:
     return first is not None and first.value.literal in _OPENED
 
 
-_REFUSES = re.compile(
+_REFUSES = lazy_regex(
     r"[^}]{0,80}?(?:\braise\b|\bthrow\b|return\s+(?:\w+,\s*)?(?:fmt\.Errorf|errors\.New|[eE]rr\w*|Err\()|panic\()"
 )
 
@@ -207,12 +208,12 @@ def _refuses(asked: Span, put: Put, facts: Facts) -> bool:
     return _REFUSES.match(facts.text(Span(asked.end, put.span.start))) is not None
 
 
-_BRIEF = re.compile(
+_BRIEF = lazy_regex(
     r"(Loader|Context|UnitOfWork|Import\w*|Builder|Visitor|Run|Job|Task|Command|Request|Transaction|Batch|Parser|Scraper"
     r"|Crawler|Migration|Migrator|Export\w*|Sync\w*|Scan\w*|Report\w*|Walker|Compiler|Converter)$"
 )
 """Names of objects that live as long as one request or one piece of work."""
-_UNIT = re.compile(r"^_?(session|tx|trx|transaction|request|req|uow|conn|connection|call)$", re.IGNORECASE)
+_UNIT = lazy_regex(r"^_?(session|tx|trx|transaction|request|req|uow|conn|connection|call)$", re.IGNORECASE)
 
 
 def _has_unit_of_work(store: MapStore, facts: Facts) -> bool:
@@ -227,7 +228,7 @@ def _has_unit_of_work(store: MapStore, facts: Facts) -> bool:
     return any(map(_UNIT.match, given))
 
 
-_SCOPED = re.compile(r"(Handler|Filter|Context|Validator|Query|Command|Authorizer)$")
+_SCOPED = lazy_regex(r"(Handler|Filter|Context|Validator|Query|Command|Authorizer)$")
 
 
 def _is_scoped(owner: str, text: str, facts: Facts) -> bool:
@@ -260,7 +261,7 @@ def _is_of_known(put: Put, store: MapStore, facts: Facts) -> bool:
     return False
 
 
-_TOUCHES = re.compile(
+_TOUCHES = lazy_regex(
     r"^_?(touch|seen|mark|note|hit|record|track|ping|heartbeat|remember|observe|report|count|on[A-Z]|handle)"
 )
 """Functions that are called again and again, by many callers."""
@@ -274,7 +275,7 @@ def _has_lock(store: MapStore, facts: Facts) -> bool:
     )
 
 
-_EXPIRES = re.compile(
+_EXPIRES = lazy_regex(
     r"expir|(?:\b|_)ttl|until|deadline|life_?time|max_?age|valid_?for"
     r"|(fetched|loaded|stored|cached|created|added|taken|read)_?at|stale",
     re.IGNORECASE,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Place, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import (
@@ -82,15 +83,15 @@ _STARTS = (
     "std.thread.spawn",
     "kotlin.concurrent.thread",
 )
-_OF_EXECUTOR = re.compile(
+_OF_EXECUTOR = lazy_regex(
     r"newVirtualThreadPerTaskExecutor\(\)\.(submit|execute)$|StructuredTaskScope\b.*\.fork$"
 )
 """Executors that start a thread for every task."""
-_PER_TASK = re.compile(r"newVirtualThreadPerTaskExecutor$|newThreadPerTaskExecutor$|newCachedThreadPool$")
-_GROUPS = re.compile(r"errgroup|sync\.WaitGroup\.Go$|sourcegraph/conc")
-_READS_ON = re.compile(r"^\w+\.(Scan|Next)\(\w*\)$")
+_PER_TASK = lazy_regex(r"newVirtualThreadPerTaskExecutor$|newThreadPerTaskExecutor$|newCachedThreadPool$")
+_GROUPS = lazy_regex(r"errgroup|sync\.WaitGroup\.Go$|sourcegraph/conc")
+_READS_ON = lazy_regex(r"^\w+\.(Scan|Next)\(\w*\)$")
 """The condition of a loop over lines or rows in Go."""
-_WAITED = re.compile(r"\.(wait|communicate|join|waitFor)\(|\bawait\b|yield")
+_WAITED = lazy_regex(r"\.(wait|communicate|join|waitFor)\(|\bawait\b|yield")
 _THREADS = frozenset(
     ("threading.Thread", "multiprocessing.Process", "Thread", "java.lang.Thread", "Thread.startVirtualThread",
      "kotlin.concurrent.thread", "std.thread.spawn")
@@ -103,7 +104,7 @@ _COUNTED = TextPattern(
 )
 """What says that the threads of a text are counted, or used again."""
 _COROUTINES = frozenset(("launch", "async"))
-_MAPPED = re.compile(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
+_MAPPED = lazy_regex(r"\.(flatM|m)ap\s*(<[^()]*>)?\(|\.Select\(|\bfor\b|\bArray\.from\(")
 _COMES = {
     "accepted": "connection, however many clients come",
     "received": "message, however many there are",
@@ -391,7 +392,7 @@ def _drops_task(call: Call, facts: Facts) -> bool:
     )
 
 
-_OF_INSTALLATION = re.compile(r"(model|deployment|provider|backend|server|host|node|worker)s$", re.IGNORECASE)
+_OF_INSTALLATION = lazy_regex(r"(model|deployment|provider|backend|server|host|node|worker)s$", re.IGNORECASE)
 _POOLS = frozenset(("ThreadPoolExecutor", "ThreadPool", "newFixedThreadPool"))
 
 

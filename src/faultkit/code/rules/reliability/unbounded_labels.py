@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -17,7 +18,7 @@ _LABELS = frozenset(
 )
 _MAKERS = frozenset(("counter", "timer", "summary", "gauge", "increment", "histogram"))
 _RECORDS = frozenset(("inc", "observe", "set", "Inc", "Add", "add", "record", "Observe", "increment"))
-_ENDLESS = re.compile(
+_ENDLESS = lazy_regex(
     r"(?:^|[.\[(\"'_ ])(user_?id|userID|customer_?id|order_?id|session_?id|request_?id|trace_?id|account_?id"
     r"|device_?id|message_?id|payment_?id|email|token|uuid|guid|ip_?addr(?:ess)?|remote_?addr|client_?ip)(?:[\"')\]]|$|\(|\.|,)"
     r"|\b(?:req|request|r|c\.Request|ctx\.Request|ctx)\.(?:url(?:\.path)?|path|originalUrl|URL\.(?:Path|String\(\))"
@@ -27,12 +28,12 @@ _ENDLESS = re.compile(
     r"|\bHeader\.Get\(\"X-(?:User|Request|Trace|Session)",
     re.IGNORECASE,
 )
-_MESSAGE = re.compile(
+_MESSAGE = lazy_regex(
     r"^(err|error|e|ex|exc|exception)(\.message|\.Error\(\)|\.getMessage\(\)|\.Message)$|^str\((e|exc|err)\)$"
 )
 
 
-_IS_TRUTH = re.compile(r"[=!]=|[<>]=?\s|\bnot\b|\bis None\b|!\w")
+_IS_TRUTH = lazy_regex(r"[=!]=|[<>]=?\s|\bnot\b|\bis None\b|!\w")
 """A comparison, which has two values."""
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -27,7 +28,7 @@ from faultkit.code.rules.vocabulary.size_bounds import has_upper_bound, is_bound
 from faultkit.code.rules.vocabulary.stores import bound_names, given_words, words
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_NAMED = re.compile(
+_NAMED = lazy_regex(
     rf"[\"'`]({SIZE}|size|count|first)[\"'`]|(?<=\.)({SIZE})\b(?!\s*\()|[gG]et({SIZE})\(\)", re.IGNORECASE
 )
 """A size as the name of a parameter of a request, or as a member of what a request brought."""
@@ -35,8 +36,8 @@ _MAY_ASK = TextPattern(
     rf"[\"'`.](?:{SIZE}|size|count|first)\b|[gG]et(?:{SIZE})\(|[{{[][^{{}}\n]*\b(?:{SIZE}|size|first)\b[^{{}}\n]*[\]}}]\s*=",
     re.IGNORECASE,
 )
-_NUMERIC = re.compile(r"\b(int|Int|Integer|long|Long|i32|i64|u32|u64|usize|int32|int64|number|Optional)\b")
-_CAST = re.compile(
+_NUMERIC = lazy_regex(r"\b(int|Int|Integer|long|Long|i32|i64|u32|u64|usize|int32|int64|number|Optional)\b")
+_CAST = lazy_regex(
     r"^(int|Number|parseInt|Integer|strconv|toInt|Int|Atoi|parse|TryParse|max|Max|log|print|info|debug)"
 )
 _VALIDATED = TextPattern(
@@ -44,21 +45,21 @@ _VALIDATED = TextPattern(
     r"|\bcelebrate\(|zValidator|checkSchema|validationResult|matchedData|\bvalid\("
 )
 """Words of a check of the whole request, whose limits may stand elsewhere."""
-_REQUESTS = re.compile(
+_REQUESTS = lazy_regex(
     r"(^|[./])(Request|HttpContext|HttpRequest|HttpServletRequest|ServletRequest|ServerRequest|ServerWebExchange"
     r"|ServerHttpRequest|FastifyRequest|ApplicationCall|RoutingContext|ContainerRequestContext|IncomingMessage|Ctx"
     r"|HttpExchange|NextRequest|HttpRequestData)$|gin\.Context$|echo(/v\d)?\.Context$"
 )
 
 
-_OF_ARGS = re.compile(
+_OF_ARGS = lazy_regex(
     r"\b(?:args|input|params|pagination|paging)\??\.(first|last|limit|take|pageSize|perPage|page_size|per_page|size)\b"
 )
 """Arguments of a resolver of GraphQL."""
 _ARGS = frozenset(("args", "input", "pagination", "paging"))
 _GRAPHQL = TextPattern(r"[gG]raph[qQ][lL]|[rR]esolver|gql|pothos|nexus")
-_NEST = re.compile(rf"@Query\(\s*[\"']({SIZE}|size|count)[\"'][^)]*\)\s*(\w+)", re.IGNORECASE)
-_BY_NAME = re.compile(
+_NEST = lazy_regex(rf"@Query\(\s*[\"']({SIZE}|size|count)[\"'][^)]*\)\s*(\w+)", re.IGNORECASE)
+_BY_NAME = lazy_regex(
     rf"^(?:await )?(?:\w+\.)*(\w+)\([^()]*[\"']({SIZE}|size|count)[\"'][^()]*\)$", re.IGNORECASE
 )
 """A helper that is given the name of a parameter: `intArg("limit", 50)`."""
@@ -239,7 +240,7 @@ def _up_to_use(name: str, place: Placed, scope: Scope, facts: Facts) -> Span:
     return Span(start, after + len(rest[: used.end() if end < 0 else end].encode()))
 
 
-_TAKES = re.compile(
+_TAKES = lazy_regex(
     r"^(?:limit|Limit|SetLimit|take|Take|top|Top|setMaxResults|maxResults|first|First|fetchSize)$"
 )
 
@@ -372,12 +373,12 @@ def _sizes(scope: Scope, facts: Facts) -> Iterator[tuple[str, Placed]]:
             yield found.targets[0], found
 
 
-_OF_UPLOAD = re.compile(
+_OF_UPLOAD = lazy_regex(
     r"\b(?:files?|upload\w*|headers|attachment|image|blob|stats?)\b(?!\s*\()", re.IGNORECASE
 )
 """What has a size of its own: `const { buffer, size } = req.file`."""
-_FIELD = re.compile(r"(?<![\w.])(\w+)\.\w+")
-_MAPS = re.compile(r"\w*(Map|Dictionary|Value|Params|Query|QueryCollection|String|str)$")
+_FIELD = lazy_regex(r"(?<![\w.])(\w+)\.\w+")
+_MAPS = lazy_regex(r"\w*(Map|Dictionary|Value|Params|Query|QueryCollection|String|str)$")
 
 
 def _is_of_foreign(value: str, scope: Scope, facts: Facts) -> bool:
@@ -440,7 +441,7 @@ def _is_asked(value: str, given: frozenset[str] | set[str], facts: Facts) -> boo
     return only_converts(value) or bool(own)
 
 
-_CALLED = re.compile(r"\b([a-zA-Z_]\w*)\(")
+_CALLED = lazy_regex(r"\b([a-zA-Z_]\w*)\(")
 
 
 def _is_returned(name: str, scope: Scope, facts: Facts) -> bool:

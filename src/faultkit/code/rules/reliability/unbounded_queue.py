@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
@@ -61,9 +62,9 @@ _NEVER_BOUNDED = frozenset(
     ("CreateUnbounded", "PriorityBlockingQueue", "DelayQueue", "LinkedTransferQueue", "SimpleQueue")
 )
 """Their arguments are options, or a first size that grows."""
-_KEPT_IN = re.compile(r"^new\s+Concurrent(Queue|Bag|Stack)\b")
+_KEPT_IN = lazy_regex(r"^new\s+Concurrent(Queue|Bag|Stack)\b")
 
-_FEW = re.compile(
+_FEW = lazy_regex(
     r"idle|free|avail|pool|result|repl(y|ies)|answer|response|error|(^|_)ids?$|Ids?$|count|stats|sink|done",
     re.I,
 )
@@ -133,7 +134,7 @@ def _is_fed(pool: Call, facts: Facts) -> bool:
     return False
 
 
-_EXECUTOR = re.compile(r"ThreadPool(Task)?Executor$")
+_EXECUTOR = lazy_regex(r"ThreadPool(Task)?Executor$")
 
 
 @lru_cache(maxsize=4)
@@ -157,7 +158,7 @@ def _has_slow_reader(facts: Facts) -> bool:
     return False
 
 
-_PAUSES = re.compile(r"sleep|tick|delay|timeout|wait|notified|lock|join|send|emit", re.IGNORECASE)
+_PAUSES = lazy_regex(r"sleep|tick|delay|timeout|wait|notified|lock|join|send|emit", re.IGNORECASE)
 
 
 def _loops_over(taken: Call, facts: Facts) -> tuple[Loop, ...]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 
 _RETRIES_ONLY = ("kotlin", "csharp", "rust")
 """Languages in which overloads, or code that a macro writes, may end a recursion."""
-_COUNTS = re.compile(r"attempt|tries|retr|depth|level|left|remaining|limit|count|budget", re.IGNORECASE)
+_COUNTS = lazy_regex(r"attempt|tries|retr|depth|level|left|remaining|limit|count|budget", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -48,7 +49,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", POSSIBLE)
 
 
-_SET = re.compile(rb"\.\s*[\w$]+\s*=\s*$")
+_SET = lazy_regex(rb"\.\s*[\w$]+\s*=\s*$")
 
 
 def _is_property(scope: Scope, facts: Facts) -> bool:
@@ -72,7 +73,7 @@ def _is_same_overload(call: Call, scope: Scope) -> bool:
     return True
 
 
-_ADDED = re.compile(r"(\s*[-+]\s*\w+)?")
+_ADDED = lazy_regex(r"(\s*[-+]\s*\w+)?")
 
 
 def _in_handler(call: Call, facts: Facts) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Access, Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.response_not_closed import CLOSES
@@ -35,11 +36,11 @@ _READS = frozenset(
         "ReadFromJsonAsync",
     ]
 )
-_CHECKS = re.compile(
+_CHECKS = lazy_regex(
     r"\b(raise_for_status|error_for_status\w*|EnsureSuccessStatusCode|IsSuccessStatusCode|isSuccessful|code|status_code|is_success|is_error|StatusCode|statusCode|ok|status|reason)\b"
 )
 
-_VALIDATES = re.compile(
+_VALIDATES = lazy_regex(
     r"\bexpectSuccess\s*=\s*true\b|\bHttpResponseValidator\b|\baddDefaultResponseValidation\b"
 )
 """What a client of Ktor is configured with to throw for every bad status."""
@@ -67,7 +68,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _undici(facts)
 
 
-_ERROR_IN_BODY = re.compile(r"[\"'.](?:errors?|success|failed|error_?(?:code|message)|message)\b")
+_ERROR_IN_BODY = lazy_regex(r"[\"'.](?:errors?|success|failed|error_?(?:code|message)|message)\b")
 
 
 def _is_handled(request: HttpRequest, facts: Facts) -> bool:
@@ -84,7 +85,7 @@ def _is_handled(request: HttpRequest, facts: Facts) -> bool:
     return any(each is not None and _ERROR_IN_BODY.search(facts.text(each.body)) for each in users)
 
 
-_WHOLE = re.compile(r"[\s)!]*(?:as\s[^;\n]*)?[;,)\s}]*(?:\n|$)")
+_WHOLE = lazy_regex(r"[\s)!]*(?:as\s[^;\n]*)?[;,)\s}]*(?:\n|$)")
 """What may follow a body that is returned as it is."""
 
 
@@ -153,7 +154,7 @@ def _is_caught(read: Call | Access, facts: Facts) -> bool:
     return any(each.is_broad or any(name.endswith(_NO_JSON) for name in each.types) for each in handlers)
 
 
-_SCHEMA = re.compile(r"(?:[sS]chema|\b[A-Z]\w*)\.(?:parse|safeParse|model_validate|parse_obj)(?:Async)?$")
+_SCHEMA = lazy_regex(r"(?:[sS]chema|\b[A-Z]\w*)\.(?:parse|safeParse|model_validate|parse_obj)(?:Async)?$")
 
 
 def _is_parsed(request: HttpRequest, facts: Facts) -> bool:
@@ -200,7 +201,7 @@ def _is_dropped(request: HttpRequest, facts: Facts) -> bool:
     )
 
 
-_STATISTICS = re.compile(
+_STATISTICS = lazy_regex(
     r"telemetry|usage|analytics|statistic|metric|heartbeat|beacon|fail\w*_?report|track(?!er)|feedback",
     re.IGNORECASE,
 )
@@ -215,7 +216,7 @@ def _is_best_effort(call: Call, facts: Facts) -> bool:
     return any(not _CODE.search(facts.text(each.body)) for each in handlers)
 
 
-_CODE = re.compile(r"^(?!\s*(?://|/\*|#|\*))[^\n]*[\w(]", re.MULTILINE)
+_CODE = lazy_regex(r"^(?!\s*(?://|/\*|#|\*))[^\n]*[\w(]", re.MULTILINE)
 
 
 def _is_only_closed(call: Call, facts: Facts) -> bool:
@@ -232,7 +233,7 @@ def _is_only_closed(call: Call, facts: Facts) -> bool:
     )
 
 
-_LOOKED_AT = re.compile(
+_LOOKED_AT = lazy_regex(
     r"\b(isSuccessful|errorBody|HttpException|raw\(\)|isSuccess)\b|\.code\(\)|\.code\b|== ?null|!= ?null"
 )
 
@@ -248,7 +249,7 @@ def _retrofit(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY)
 
 
-_TAKES_ALL = re.compile(r"=>\s*true\b|^null$|return true\b")
+_TAKES_ALL = lazy_regex(r"=>\s*true\b|^null$|return true\b")
 
 
 def _any_status(facts: Facts) -> Iterator[Hit]:
@@ -290,7 +291,7 @@ def _closes(call: Call) -> bool:
     return CLOSES.search(call.written) is not None
 
 
-_OF_STATUS = re.compile(r"(^|\.)((Redirect|Server)?ResponseException|ClientRequestException)$")
+_OF_STATUS = lazy_regex(r"(^|\.)((Redirect|Server)?ResponseException|ClientRequestException)$")
 """Errors that a client of Ktor raises for bad statuses, where it is told to."""
 
 

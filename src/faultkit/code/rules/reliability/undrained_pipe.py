@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN, LIKELY, POSSIBLE, Hit, Rule
@@ -16,7 +17,7 @@ from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, JAVASCRIPT, KOTLIN,
 _WHAT = "waits for a child whose {0} is a pipe that nothing reads: when the pipe is full, both wait for ever"
 
 
-_SHORT = re.compile(
+_SHORT = lazy_regex(
     r"""["'](?:/usr)?(?:/bin/)?(?:which|where|whoami|id|hostname|uname|pwd|groups|sw_vers)(?:\.exe)?(?:\s[^"']*)?["']"""
     r"""|["']--version["']"""
 )

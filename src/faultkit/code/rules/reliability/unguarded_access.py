@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts, Loop, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, JAVA, KOTLIN, LIKELY, POSSIBLE, PYTHON, Hit, Rule
@@ -24,29 +25,29 @@ _CHANGING = frozenset(
         "RemoveWhere", "Insert", "Enqueue", "Dequeue", "TryDequeue", "Push", "Pop",
     )
 )  # fmt: skip
-_COLLECTIONS = re.compile(
+_COLLECTIONS = lazy_regex(
     r"(^|\.)(HashMap|ArrayList|HashSet|LinkedList|TreeMap|TreeSet|LinkedHashMap|LinkedHashSet|ArrayDeque|EnumMap"
     r"|PriorityQueue|Dictionary|List|SortedDictionary|SortedList|SortedSet|Queue|Stack"
     r"|(mutable|hash|linked|sorted|array)(Map|List|Set)Of|dict|list|set|defaultdict|deque|OrderedDict|Counter)$"
 )
-_STARTS = re.compile(
+_STARTS = lazy_regex(
     r"^(__init__|__new__|__post_init__|__del__|~\w+|[fF]inalize|__enter__|__repr__|constructor|[nN]ew\w*|String"
     r"|[tT]oString|Dispose(Async|Core|AsyncCore)?|load|shut_?down|destroy|tear_?down|(de)?activate)$"
     r"|^_?(init|initiali[sz]e|configure|set_?up|recover|restore|replay|load_?(all|pref|conf|setting))",
     re.IGNORECASE,
 )
 """Methods that run before other threads know the object, or when none has it any more."""
-_HELD = re.compile(r"[lL]ocked$|_?unlocked$|Unlocked$|WithLock$|NoLock$|_nolock$|[uU]nsafe|^_?test")
-_SAID = re.compile(
+_HELD = lazy_regex(r"[lL]ocked$|_?unlocked$|Unlocked$|WithLock$|NoLock$|_nolock$|[uU]nsafe|^_?test")
+_SAID = lazy_regex(
     r"lock|mutex|hold|single.?thread|not thread.?safe|guarded|\bstart-?up\b"
     r"|(on|for|during) (recovery|restart|boot)",
     re.IGNORECASE,
 )
-_TASKS = re.compile(r"asyncio\.|anyio\.|trio\.")
+_TASKS = lazy_regex(r"asyncio\.|anyio\.|trio\.")
 
 
-_SIZE = re.compile(r"\.(size|isEmpty|isNotEmpty|count|Count|length|Length)(\(\))?$")
-_STREAM = re.compile(r"(Stream|Reader|Writer)$")
+_SIZE = lazy_regex(r"\.(size|isEmpty|isNotEmpty|count|Count|length|Length)(\(\))?$")
+_STREAM = lazy_regex(r"(Stream|Reader|Writer)$")
 """Classes that one thread reads or writes, with methods that their base declares as synchronized."""
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.message_consumers import message_consumers
 
 _PARSERS = ("json.loads", "JSON.parse", "orjson.loads", "ujson.loads")
-_DIRECT = re.compile(
+_DIRECT = lazy_regex(
     r"\.(text|content|body|data)\b|\b(message|msg|record|event|target|item|\w)\.value\b|recv|localStorage"
 )
-_PARSES = re.compile(r"json|pars|load|decode|read|from_", re.IGNORECASE)
-_REMOTE = re.compile(
+_PARSES = lazy_regex(r"json|pars|load|decode|read|from_", re.IGNORECASE)
+_REMOTE = lazy_regex(
     r"\b(message|msg|event|payload|body|response|resp|res|req|request|raw|data|chunk|frame|packet)\b"
     r"|\.text\b|\.content\b|\.body\b|\.recv\(|localStorage|\.value\b",
     re.IGNORECASE,
@@ -28,16 +29,16 @@ _REMOTE = re.compile(
 _ADDS = frozenset({"on", "once", "addListener", "addEventListener"})
 _EVENTS = frozenset({"message", "data", "pmessage", "messageBuffer", "packet", "publish"})
 _SUBSCRIBES = frozenset({"subscribe", "pSubscribe", "consume", "eachMessage", "run"})
-_BODY = re.compile(r"\[['\"](body|Body|Message|message|data)['\"]\]|\.body\b")
-_LISTENER = re.compile(
+_BODY = lazy_regex(r"\[['\"](body|Body|Message|message|data)['\"]\]|\.body\b")
+_LISTENER = lazy_regex(
     r"^_?(on_?message|handle_?message|process_?message|message_?handler|callback)$", re.IGNORECASE
 )
-_STREAMS = re.compile(
+_STREAMS = lazy_regex(
     r"\bws\b|web_?socket|socket|pubsub|consumer|subscription|listen\(|iter_lines|messages", re.IGNORECASE
 )
 
 
-_CONTENT = re.compile(
+_CONTENT = lazy_regex(
     r"\w+(?:$|\(|(?:\.|\[[\"'])(?:value|data|body|content|payload|text|message|decode|get)\b)", re.IGNORECASE
 )
 """A message, or what it carries; other members are columns of a row with the name of a message."""
@@ -85,7 +86,7 @@ def _is_of_client(call: Call, text: str, facts: Facts) -> bool:
     return facts.language != "python" and handler_around(call, facts) is not None and "req" in text
 
 
-_OWN_CHANNELS = re.compile(r"redis|messenger|pub_?sub|\bsub$|subscriber|bus$", re.IGNORECASE)
+_OWN_CHANNELS = lazy_regex(r"redis|messenger|pub_?sub|\bsub$|subscriber|bus$", re.IGNORECASE)
 
 
 def _is_of_own_channel(call: Call, facts: Facts) -> bool:
@@ -121,7 +122,7 @@ def _is_replaced_before(call: Call, facts: Facts) -> bool:
     return False
 
 
-_STORED = re.compile(
+_STORED = lazy_regex(
     r"\b(?:db|row|rows|record|cache\w*|settings|config|stored|existing)\b|_row\b|\bdb_|_db\b|[rR]epo"
 )
 
@@ -161,7 +162,7 @@ def _is_message(call: Call, text: str, facts: Facts) -> bool:
     return False
 
 
-_COMMITS = re.compile(r"^(commit|ack|acknowledge|basic_ack|delete_message|commitOffsets|deleteMessage)\w*$")
+_COMMITS = lazy_regex(r"^(commit|ack|acknowledge|basic_ack|delete_message|commitOffsets|deleteMessage)\w*$")
 
 
 _AWAITED_HANDLERS = frozenset(("eachMessage", "eachBatch", "handleMessage", "handleMessageBatch"))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CSHARP, LIKELY, Hit, Rule
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _MAKES = frozenset(("CreateDbContext", "CreateDbContextAsync"))
-_CONTEXT = re.compile(r"^\w*(Context|DbContext)$")
-_NO_DATABASE = re.compile(
+_CONTEXT = lazy_regex(r"^\w*(Context|DbContext)$")
+_NO_DATABASE = lazy_regex(
     r"Http|Execution|Sync|Request|Security|Principal|Consume|Hub|Job|Action|Authorization|Trac"
 )
-_HOSTED = re.compile(r"(^|\.)(BackgroundService|IHostedService)$")
+_HOSTED = lazy_regex(r"(^|\.)(BackgroundService|IHostedService)$")
 _FORGETS = TextPattern(
     r"ChangeTracker\.Clear|AsNoTracking|QueryTrackingBehavior|\.Detach|ExecuteInsert|BulkInsert"
 )

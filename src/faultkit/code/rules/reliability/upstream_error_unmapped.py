@@ -6,9 +6,9 @@ itself and gives it no function for errors. Otherwise such a function is mostly 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
@@ -27,7 +27,7 @@ _HANDLERS = (
 _WITH_STATUS = TextPattern(r"\b\w*[eE]rr(?:or)?\.(?:status|statusCode)\s*=\s*5\d\d\b")
 _APPLICATIONS = ("FastAPI", "Flask", "Quart", "Starlette", "Sanic", "express", "fastify", "Koa", "Hono")
 """Calls that make the object to which functions for errors are given."""
-_HOST = re.compile(r"[\"'`]https?://(?!localhost|127\.|0\.0)[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/:?\"'`]|$)")
+_HOST = lazy_regex(r"[\"'`]https?://(?!localhost|127\.|0\.0)[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/:?\"'`]|$)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

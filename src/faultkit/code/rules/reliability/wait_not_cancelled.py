@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.repetition import retries
@@ -20,11 +21,11 @@ _TYPES = {
     "tsx": "AbortSignal",
     "javascript": "AbortSignal",
 }
-_SHORT = re.compile(r"^(\d{1,2}\s*\*\s*)?time\.(Milli|Micro|Nano)second$|^\d{1,2}$")
+_SHORT = lazy_regex(r"^(\d{1,2}\s*\*\s*)?time\.(Milli|Micro|Nano)second$|^\d{1,2}$")
 """A wait of less than a tenth of a second delays no one."""
-_BRIEF = re.compile(r"^(\d{1,3}\s*\*\s*)?time\.Millisecond$|^time\.Millisecond\s*\*\s*\d{1,3}$|^\d{1,3}$")
+_BRIEF = lazy_regex(r"^(\d{1,3}\s*\*\s*)?time\.Millisecond$|^time\.Millisecond\s*\*\s*\d{1,3}$|^\d{1,3}$")
 """A wait of less than a second."""
-_RANDOM = re.compile(r"\brand\.\w+\([^*]*\btime\.(Milli)?[sS]econd\)+$")
+_RANDOM = lazy_regex(r"\brand\.\w+\([^*]*\btime\.(Milli)?[sS]econd\)+$")
 """A random part of a second."""
 
 

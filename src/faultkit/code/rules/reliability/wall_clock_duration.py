@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.base.text import one_line
 from faultkit.code.facts import Call, Facts, Step, Value, is_within
 from faultkit.code.facts.build import is_logging
@@ -44,7 +45,7 @@ _CLOCKS = {
     "rust": ("std.time.SystemTime.now", "chrono.Utc.now", "chrono.Local.now"),
 }
 _NODE = ("Date.now",)
-_CALCULATES = re.compile(
+_CALCULATES = lazy_regex(
     r"^(max|min|abs|round|floor|ceil|trunc|int|float|total_seconds|Duration|Number|parseInt)$|sleep|wait|timeout",
     re.IGNORECASE,
 )

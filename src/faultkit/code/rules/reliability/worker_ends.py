@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -27,7 +28,7 @@ from faultkit.code.rules.vocabulary.waits import is_sleep
 _TAKEN = frozenset(
     ("get", "take", "recv", "receive", "poll", "blpop", "brpop", "get_message", "Take", "Dequeue")
 )
-_QUEUES = re.compile(r"queue|jobs?$|inbox|channel|tasks?$|pubsub|\bq$|events?$|messages?$", re.IGNORECASE)
+_QUEUES = lazy_regex(r"queue|jobs?$|inbox|channel|tasks?$|pubsub|\bq$|events?$|messages?$", re.IGNORECASE)
 _DEADLY = frozenset(("panic", "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf"))
 _KNOWN = frozenset(
     (
@@ -75,8 +76,8 @@ def _is_kept_task(call: Call, facts: Facts) -> bool:
     return call.method.endswith("Async") or any(each.is_async for each in facts.functions_named(call.method))
 
 
-_ACCEPTED = re.compile(r"\.accept\(\)\s*\.await\s*\?")
-_KEPT = re.compile(r"(\w+)\s*=\s*[\w.]+\.accept\(\)(?:\.await)?\s*(?:=>|;)")
+_ACCEPTED = lazy_regex(r"\.accept\(\)\s*\.await\s*\?")
+_KEPT = lazy_regex(r"(\w+)\s*=\s*[\w.]+\.accept\(\)(?:\.await)?\s*(?:=>|;)")
 
 
 def _accepting(facts: Facts) -> Iterator[Hit]:
@@ -128,11 +129,11 @@ def _unwraps(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
     return None
 
 
-_RECEIVER = re.compile(
+_RECEIVER = lazy_regex(
     r"\b\w*(rx|recv|receiver|incoming|consumer|queue)\b|\.(recv|incoming|iter)\(", re.IGNORECASE
 )
 """What a loop takes items from for ever."""
-_FALLIBLE = re.compile(
+_FALLIBLE = lazy_regex(
     r"parse|decode|deserial|from_(?:str|slice|utf8|reader|bytes|json|value)|try_(?:into|from)|open|connect|execute|query"
     r"|fetch|write_|read_|load|save|insert|publish|request|process|handle|apply|run|convert|valid"
 )
@@ -156,8 +157,8 @@ def _returns(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
     return left_by_error(loop, scope, facts) if is_channel and name else None
 
 
-_RECEIVES = re.compile(r"\.(recv|next)\(\)")
-_FAILED = re.compile(r"if\s+let\s+Err\(\s*(\w+)\s*\)\s*=\s*([^{]+?)\s*\{([^{}]*)\}")
+_RECEIVES = lazy_regex(r"\.(recv|next)\(\)")
+_FAILED = lazy_regex(r"if\s+let\s+Err\(\s*(\w+)\s*\)\s*=\s*([^{]+?)\s*\{([^{}]*)\}")
 
 
 def _leaves(loop: Loop, scope: Scope, facts: Facts) -> Call | None:
@@ -209,7 +210,7 @@ def _is_thread(loop: Loop, scope: Scope, facts: Facts) -> bool:
     return is_thread(loop, scope, facts) or (facts.language == "python" and runs_aside(loop, scope, facts))
 
 
-_WATCHED = re.compile(r"asyncio\.wait\(|gather\(|add_done_callback|TaskGroup|\.result\(\)")
+_WATCHED = lazy_regex(r"asyncio\.wait\(|gather\(|add_done_callback|TaskGroup|\.result\(\)")
 
 
 def _collected(take: Call, loop: Loop, facts: Facts) -> Iterator[str]:

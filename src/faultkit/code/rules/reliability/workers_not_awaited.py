@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, GO, KOTLIN, LIKELY, RUST, Hit, Rule
 from faultkit.code.rules.vocabulary.channels import goroutines, made_channels
 
-_SIGNALS = re.compile(r"(^|\.)(ctrl_c|recv)$|tokio\.signal\.")
-_WAITS = re.compile(r"join|\bwait\b|JoinSet|TaskTracker|select!|\.await\b.*handle")
-_PROGRAM = re.compile(rb"^package main\b", re.MULTILINE)
-_ENDS = re.compile(r"^(Stop|Close|Shutdown|stop|close|shutdown)")
+_SIGNALS = lazy_regex(r"(^|\.)(ctrl_c|recv)$|tokio\.signal\.")
+_WAITS = lazy_regex(r"join|\bwait\b|JoinSet|TaskTracker|select!|\.await\b.*handle")
+_PROGRAM = lazy_regex(rb"^package main\b", re.MULTILINE)
+_ENDS = lazy_regex(r"^(Stop|Close|Shutdown|stop|close|shutdown)")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -58,11 +59,11 @@ def _groups(facts: Facts) -> Iterator[Hit]:
         yield Hit(Span(adds[0].span.start, end), what, LIKELY)
 
 
-_WORKERS = re.compile(
+_WORKERS = lazy_regex(
     r"work|consum|process|run|poll|handle|dispatch|flush|loop|publish|drain|deliver|batch", re.I
 )
-_ASIDE = re.compile(r"metric|serve|listen|debug|pprof|health|watch|signal|stop|heartbeat|ping", re.IGNORECASE)
-_STOPS = re.compile(
+_ASIDE = lazy_regex(r"metric|serve|listen|debug|pprof|health|watch|signal|stop|heartbeat|ping", re.IGNORECASE)
+_STOPS = lazy_regex(
     r"<-|Wait|Shutdown|Stop|Close|Drain|select\s*\{|Sleep|Flush|close\(|stop\(|shutdown", re.IGNORECASE
 )
 
@@ -93,7 +94,7 @@ def _left(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-_WAITS_IN_GO = re.compile(r"<-|\bWait\w*\(|select\s*\{|Sleep\(|[dD]rain|\bfor\b")
+_WAITS_IN_GO = lazy_regex(r"<-|\bWait\w*\(|select\s*\{|Sleep\(|[dD]rain|\bfor\b")
 
 
 def _fed_by_channel(scope: Scope, facts: Facts) -> Call | None:
@@ -130,7 +131,7 @@ def tasks_cut_off(facts: Facts) -> Iterator[Hit]:
             break
 
 
-_RECEIVERS = re.compile(
+_RECEIVERS = lazy_regex(
     r"let\s+\(\s*\w+\s*,\s*(?:mut\s+)?(\w+)\s*\)\s*=\s*[\w:]*\b(?:channel|unbounded_channel|bounded)\b"
 )
 

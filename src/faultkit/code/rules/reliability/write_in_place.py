@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.command_lines import is_command_line
@@ -38,15 +39,15 @@ _READS = frozenset(
      "StreamReader", "File.OpenText", "File.ReadLines")
 )  # fmt: skip
 _OPENS = {
-    "os.OpenFile": re.compile(r"O_TRUNC"),
-    "java.nio.channels.FileChannel.open": re.compile(r"TRUNCATE_EXISTING"),
-    "fs/promises.open": re.compile(r"^[\"']w"),
-    "fs.promises.open": re.compile(r"^[\"']w"),
-    "fs.openSync": re.compile(r"^[\"']w"),
-    "fs.open": re.compile(r"^[\"']w"),
-    "fs.createWriteStream": re.compile(r"^(?!.*[\"']a)", re.DOTALL),
-    "FileStream": re.compile(r"FileMode\.(Create|Truncate)\b"),
-    "StreamWriter": re.compile(r"^(?!.*\btrue\b)", re.DOTALL),
+    "os.OpenFile": lazy_regex(r"O_TRUNC"),
+    "java.nio.channels.FileChannel.open": lazy_regex(r"TRUNCATE_EXISTING"),
+    "fs/promises.open": lazy_regex(r"^[\"']w"),
+    "fs.promises.open": lazy_regex(r"^[\"']w"),
+    "fs.openSync": lazy_regex(r"^[\"']w"),
+    "fs.open": lazy_regex(r"^[\"']w"),
+    "fs.createWriteStream": lazy_regex(r"^(?!.*[\"']a)", re.DOTALL),
+    "FileStream": lazy_regex(r"FileMode\.(Create|Truncate)\b"),
+    "StreamWriter": lazy_regex(r"^(?!.*\btrue\b)", re.DOTALL),
 }
 """Calls that write in place if their arguments say so."""
 _REPLACES = TextPattern(
@@ -54,9 +55,9 @@ _REPLACES = TextPattern(
     r"|\.Move\(|\.Replace\(",
     re.IGNORECASE,
 )
-_REPLACED = re.compile(r"\breplace\(")
+_REPLACED = lazy_regex(r"\breplace\(")
 """Of paths in Python and Kotlin; elsewhere of texts."""
-_STATE = re.compile(
+_STATE = lazy_regex(
     r"state|config|settings|cache|store|session|index|checkpoint|token|cookie|offset|cursor|registry|users|database"
     r"|\bdb\b|_db|creds|credential|manifest|history|queue|snapshot|metadata|json\b|progress|position|watermark|lease"
     r"|bookmark|ledger|journal|quota|schedule|license|watch",
@@ -67,10 +68,10 @@ _STORES = TextPattern(
     r"|NewEncoder|writeValue|serde_json|bincode|toml::|serde_yaml|JsonSerializer|JsonConvert|encodeToString|toJson"
     r"|Serializ|ObjectOutputStream|gson|\.store\("
 )
-_SAVES = re.compile(
+_SAVES = lazy_regex(
     r"^_?(save|store|persist|checkpoint|flush|commit|write|update|put|record|advance|set)", re.IGNORECASE
 )
-_LOADS = re.compile(
+_LOADS = lazy_regex(
     r"^_?(load|read|restore|open|get|init|resume|recover|new|__init__|constructor|from)", re.IGNORECASE
 )
 _VALUES = ("writeValue", "readValue", "readTree")
@@ -95,7 +96,7 @@ _METHODS = frozenset(
 """The last parts of all names of calls that are looked at."""
 
 
-_SCRIPT = re.compile(rb"^if __name__ == .__main__.:|\bprocess\.argv\b", re.MULTILINE)
+_SCRIPT = lazy_regex(rb"^if __name__ == .__main__.:|\bprocess\.argv\b", re.MULTILINE)
 
 
 def _is_script(facts: Facts) -> bool:
@@ -146,8 +147,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 break
 
 
-_MADE_AGAIN = re.compile(r"Cache(?:Store|File)?$|Temporary|\bwindow\b|__file__")
-_COPIED = re.compile(r"backup|\bbak\b", re.IGNORECASE)
+_MADE_AGAIN = lazy_regex(r"Cache(?:Store|File)?$|Temporary|\bwindow\b|__file__")
+_COPIED = lazy_regex(r"backup|\bbak\b", re.IGNORECASE)
 
 
 def _can_be_made_again(path: str, outer: Scope, facts: Facts) -> bool:
@@ -218,14 +219,14 @@ def _given_paths(path: str, call: Call, facts: Facts) -> Iterator[tuple[str, Cal
             yield each.positional[own.index(name)].value.text.lstrip("&*"), each
 
 
-_CONVERTED = re.compile(r"\.(toFile|toPath|as_path|clone|as_ref)\(\)$")
+_CONVERTED = lazy_regex(r"\.(toFile|toPath|as_path|clone|as_ref)\(\)$")
 _CHANGES = frozenset(
     (
         "push", "append", "add", "Add", "set", "put", "insert", "delete", "remove", "splice", "shift", "pop",
         "Enqueue", "push_back", "extend", "update", "TryAdd",
     )
 )  # fmt: skip
-_LOGS = re.compile(r"log|report|trace|dump|debug|export|output|\bout|dest|archive|backup", re.IGNORECASE)
+_LOGS = lazy_regex(r"log|report|trace|dump|debug|export|output|\bout|dest|archive|backup", re.IGNORECASE)
 
 
 def _is_published(path: str, place: Call, outer: Scope, facts: Facts) -> bool:
@@ -291,7 +292,7 @@ def _changes(scope: Scope, facts: Facts) -> bool:
     )
 
 
-_CALLED = re.compile(r"^(?:self\.|this\.|Self::|\w\.)?(\w+)\(")
+_CALLED = lazy_regex(r"^(?:self\.|this\.|Self::|\w\.)?(\w+)\(")
 
 
 def _maker(path: str, place: Call, facts: Facts) -> str:
@@ -337,7 +338,7 @@ def _handed_over(calls: tuple[Call, ...], facts: Facts) -> Iterator[Hit]:
 
 
 _HANDS_OVER = NamePattern(r"Outbox|Dropbox|DropFolder|DropZone|Spool|HotFolder|HandOff|FileExchange|PickUp")
-_FOLDER = re.compile(r"folder|dir(ectory)?\b|_dir\b|[dD]ir\b|path|root", re.IGNORECASE)
+_FOLDER = lazy_regex(r"folder|dir(ectory)?\b|_dir\b|[dD]ir\b|path|root", re.IGNORECASE)
 _TAKES = (
     r"(?:picks?|picked|polls|polled|polling|watch(?:es|ed)|sftp|ftp|empties|emptied|collects?|collected|scrapes?"
     r"|scans?|sweeps|imports|consumes|takes|ingests)"
@@ -397,7 +398,7 @@ def _is_state(path: str, write: Call, reads: list[Call], outer: Scope, facts: Fa
     return _STORES.search(facts.text(outer.span)) is not None or _STATE.search(outer.owner) is not None
 
 
-_JOINED = re.compile(r"(?:[\w.]*[jJ]oin|Path\.Combine|Paths\.get)\(\s*(\w+)\s*,")
+_JOINED = lazy_regex(r"(?:[\w.]*[jJ]oin|Path\.Combine|Paths\.get)\(\s*(\w+)\s*,")
 
 
 def _is_in_given_folder(path: str, outer: Scope) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -17,13 +18,13 @@ from faultkit.code.rules.vocabulary.stored_writes import stored_writes
 from faultkit.code.rules.vocabulary.transactions import Transaction, transactions
 from faultkit.code.rules.vocabulary.void_transactions import void_transactions
 
-_BEGINS = re.compile(
+_BEGINS = lazy_regex(
     r"\b(begin|atomic|savepoint|BeginTx|in_?tx\b|with_?tx\b|run_?in_?tx)|transaction"
     r"|setAutoCommit\(false|@Transactional",
     re.IGNORECASE,
 )
 
-_GIVEN = re.compile(r"^(tx|trx|con|conn|connection|session|em|handle|stmt|statement)$", re.IGNORECASE)
+_GIVEN = lazy_regex(r"^(tx|trx|con|conn|connection|session|em|handle|stmt|statement)$", re.IGNORECASE)
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -61,7 +62,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(second.span, what, POSSIBLE)
 
 
-_SAYS_FAILED = re.compile(r"\b\w*(?:error|fail)\w*\s*=|=\s*'(?:failed|error)", re.IGNORECASE)
+_SAYS_FAILED = lazy_regex(r"\b\w*(?:error|fail)\w*\s*=|=\s*'(?:failed|error)", re.IGNORECASE)
 
 
 def _keeps_failure(sql: SqlCall, facts: Facts) -> bool:
@@ -69,7 +70,7 @@ def _keeps_failure(sql: SqlCall, facts: Facts) -> bool:
     return bool(facts.handlers_around(sql.call)) and _SAYS_FAILED.search(sql.sql) is not None
 
 
-_EXECUTORS = re.compile(r"(?:DBTX|Tx|Execer|Executor|Querier|Queryer|ExtContext|\wConnection|Preparer\w*)$")
+_EXECUTORS = lazy_regex(r"(?:DBTX|Tx|Execer|Executor|Querier|Queryer|ExtContext|\wConnection|Preparer\w*)$")
 """Types of parameters that a transaction can be as well as a connection."""
 
 
@@ -90,12 +91,12 @@ def _is_called_in_transaction(scope: Scope, writes: list[SqlCall], facts: Facts)
     return False
 
 
-_UPDATED = re.compile(r"\s*update\s+([\w.\"`]+)", re.IGNORECASE)
-_INSERTED = re.compile(r"\s*insert\s+into\s+([\w.\"`]+)", re.IGNORECASE)
-_ENDED = re.compile(
+_UPDATED = lazy_regex(r"\s*update\s+([\w.\"`]+)", re.IGNORECASE)
+_INSERTED = lazy_regex(r"\s*insert\s+into\s+([\w.\"`]+)", re.IGNORECASE)
+_ENDED = lazy_regex(
     r"\bset\s+(?:\w+\s*=\s*[^,]+,\s*)?(?:success|finished\w*|completed\w*|done|ended\w*)\s*=", re.IGNORECASE
 )
-_WORDS = re.compile(r"[A-Za-z_][\w.]*")
+_WORDS = lazy_regex(r"[A-Za-z_][\w.]*")
 
 
 def _is_same_row(first: SqlCall, second: SqlCall) -> bool:
@@ -175,7 +176,7 @@ def _is_context(call: Call) -> bool:
     return len(call.positional) > 1 and re.fullmatch(r"\w*[cC]tx", call.positional[0].value.text) is not None
 
 
-_ENDS = re.compile(
+_ENDS = lazy_regex(
     r"(?i)^(?:begin\w*|commit\w*|transaction|\$transaction|rollback|start\w*|execute\w*|with_?transaction)$"
 )
 
@@ -237,8 +238,8 @@ def _used(call: Call, facts: Facts) -> Call | None:
     return around[-1].origin if around else None
 
 
-_POOL = re.compile(r"(^|[.&*_\s(])(\w*pool|db|database)\b(?!\.begin)")
-_WORKS = re.compile(
+_POOL = lazy_regex(r"(^|[.&*_\s(])(\w*pool|db|database)\b(?!\.begin)")
+_WORKS = lazy_regex(
     r"\b(begin|transact|startTransaction|atomic|savepoint|UnitOfWork|TransactionScope|runInTx|withTx|inTx)|Transactional",
     re.IGNORECASE,
 )
@@ -310,12 +311,12 @@ def _asks_between(first: Call, second: Call, facts: Facts) -> bool:
     )
 
 
-_SENDS = re.compile(
+_SENDS = lazy_regex(
     r"^(notify|deliver|send_?(mail|email|sms|message|notification)|charge|upload)(Async)?$", re.IGNORECASE
 )
 
 
-_SEEDS = re.compile(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)|(?:^|[._])(?:fix|backfill|migrate)_")
+_SEEDS = lazy_regex(r"(?:^|[._])[sS]eed|Seed(?:er)?(?:\.|$)|(?:^|[._])(?:fix|backfill|migrate)_")
 """Functions that fill or mend a database, and run again until it is done."""
 _NEXT = frozenset(
     ("then", "catch", "finally", "andThen", "flatMap", "thenCompose", "and_then", "ContinueWith")
@@ -330,7 +331,7 @@ def _is_of_others(first: Call, second: Call, facts: Facts) -> bool:
     return not any(each.method in _NEXT for each in (*facts.calls_around(first), *facts.calls_around(second)))
 
 
-_OF_FORM = re.compile(r"\bin\s+(?:self\.)?request\.(?:POST|form|data|GET)\b|\b(?:action|intent)\b\W*===?")
+_OF_FORM = lazy_regex(r"\bin\s+(?:self\.)?request\.(?:POST|form|data|GET)\b|\b(?:action|intent)\b\W*===?")
 
 
 def _is_of_another_form(first: Call, second: Call, facts: Facts) -> bool:
@@ -352,7 +353,7 @@ def _is_of_another_form(first: Call, second: Call, facts: Facts) -> bool:
     )
 
 
-_IS = re.compile(r"\b([\w.]+?)(?:\s*===?\s*|\.starts_?[wW]ith\()\s*([\"'][^\"']+[\"'])")
+_IS = lazy_regex(r"\b([\w.]+?)(?:\s*===?\s*|\.starts_?[wW]ith\()\s*([\"'][^\"']+[\"'])")
 """`kind == "a"`, `name.startswith("a")`."""
 
 
@@ -374,8 +375,8 @@ def _is_apart(first: Call, second: Call, facts: Facts) -> bool:
     return named or facts.loops_around(first) != facts.loops_around(second)
 
 
-_REMOVES = re.compile(r"^(destroy|delete\w*|remove\w*|Delete\w*|Remove\w*)$")
-_CLEANS = re.compile(r"clean|purge|prune|expire|sweep|vacuum|garbage|trim|retention", re.IGNORECASE)
+_REMOVES = lazy_regex(r"^(destroy|delete\w*|remove\w*|Delete\w*|Remove\w*)$")
+_CLEANS = lazy_regex(r"clean|purge|prune|expire|sweep|vacuum|garbage|trim|retention", re.IGNORECASE)
 
 
 def _is_cleaned(first: Call, second: Call, scope: Scope) -> bool:

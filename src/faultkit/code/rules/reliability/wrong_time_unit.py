@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -43,20 +44,20 @@ _GO = {
     "time.Sleep": 0, "time.After": 0, "time.NewTimer": 0, "time.NewTicker": 0, "time.Tick": 0,
     "time.AfterFunc": 0, "context.WithTimeout": 1,
 }  # fmt: skip
-_GO_FIELD = re.compile(r"(Timeout|Interval|Delay|Backoff|TTL|MaxLifetime|IdleTime)$")
-_GO_TYPES = re.compile(
+_GO_FIELD = lazy_regex(r"(Timeout|Interval|Delay|Backoff|TTL|MaxLifetime|IdleTime)$")
+_GO_TYPES = lazy_regex(
     r"^(net/http\.(Client|Server|Transport)|net\.Dialer|github\.com/(redis/)?go-redis/.*Options)$"
 )
-_NUMBER = re.compile(r"\d[\d_]*")
+_NUMBER = lazy_regex(r"\d[\d_]*")
 _TIMES = TextPattern(rb"\*\s*[\d_]")
 """What stands in each product of numbers; it is found faster."""
-_PRODUCT = re.compile(r"[\d_]+(\s*\*\s*[\d_]+)+")
+_PRODUCT = lazy_regex(r"[\d_]+(\s*\*\s*[\d_]+)+")
 _LARGEST = 2**31 - 1
 _SETTERS = frozenset(
     ("setConnectTimeout", "setReadTimeout", "setSoTimeout", "setSocketTimeout", "setConnectionRequestTimeout")
 )
-_BRIEF = re.compile(r"close|abort|shutdown|kill|drain|stale|healthy|alive|probe|peek", re.IGNORECASE)
-_EXPIRY = re.compile(r"(^|\.)(exp|iat|nbf)$")
+_BRIEF = lazy_regex(r"close|abort|shutdown|kill|drain|stale|healthy|alive|probe|peek", re.IGNORECASE)
+_EXPIRY = lazy_regex(r"(^|\.)(exp|iat|nbf)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -112,7 +113,7 @@ def _has_unit(name: str, facts: Facts) -> bool:
     )
 
 
-_EXTENDED = re.compile(r"(\w+)\.(seconds|milliseconds|minutes)$")
+_EXTENDED = lazy_regex(r"(\w+)\.(seconds|milliseconds|minutes)$")
 
 
 def _extended(facts: Facts) -> Iterator[Hit]:
@@ -285,11 +286,11 @@ def _expiry(facts: Facts) -> Iterator[Hit]:
 
 
 _CLOCKS = {
-    _MILLIS: re.compile(
+    _MILLIS: lazy_regex(
         r"Date\.now\(\)|new Date\(\)\.getTime\(\)|System\.currentTimeMillis\(\)|time\.Now\(\)\.UnixMilli\(\)"
         r"|\w+\.ToUnixTimeMilliseconds\(\)|int\(time\.time\(\) \* 1000\)|clock\.millis\(\)"
     ),
-    _SECONDS: re.compile(
+    _SECONDS: lazy_regex(
         r"time\.time\(\)|int\(time\.time\(\)\)|time\.monotonic\(\)|time\.Now\(\)\.Unix\(\)|\w+\.ToUnixTimeSeconds\(\)"
         r"|Instant\.now\(\)\.getEpochSecond\(\)|Math\.floor\(Date\.now\(\) / 1000\)"
     ),
@@ -298,7 +299,7 @@ _READS_CLOCK = (
     b"now()", b"ime()", b"onds()", b"illi()", b"illis()", b"monotonic()", b"Unix()", b"econd()"
 )  # fmt: skip
 """Of which one stands in each text that one of `_CLOCKS` matches; they are found faster."""
-_LASTS = re.compile(r"(^|[._])(expires_?[iI]n|expiresIn|ExpiresIn|max_?age|maxAge)(\(\))?$")
+_LASTS = lazy_regex(r"(^|[._])(expires_?[iI]n|expiresIn|ExpiresIn|max_?age|maxAge)(\(\))?$")
 """Durations that protocols give in seconds."""
 
 
@@ -327,7 +328,7 @@ def _clock(facts: Facts) -> Iterator[Hit]:
 
 
 _COMPARES = ("<", ">", "<=", ">=")
-_AGE = re.compile(r"(max_?age|maxAge)(\(\))?")
+_AGE = lazy_regex(r"(max_?age|maxAge)(\(\))?")
 
 
 def _is_own(text: str, place: Placed, facts: Facts) -> bool:

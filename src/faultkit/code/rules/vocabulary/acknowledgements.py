@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -42,7 +43,7 @@ _ONLY_OF_QUEUES = (_OFFSETS - COMMITS - {"commitSync", "commitAsync", "CommitMes
     "delete_message_batch", "deleteMessageBatch", "DeleteMessageBatch", "DeleteMessageBatchAsync",
 }  # fmt: skip
 """Names that nothing but a queue has, so that its object need not be known."""
-_QUEUES = re.compile(
+_QUEUES = lazy_regex(
     r"channel|^ch$|message|msg|^m$|method|delivery|^d$|sqs|consumer|ack|event|queue|body|reader|^args$|session|^s$"
     r"|^sess$|receiver|context",
     re.IGNORECASE,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -59,7 +60,7 @@ _BESIDE_BY_NAME = NamePattern(
 """Names of functions that do such work."""
 _BESIDE_OF_WEBHOOK = NamePattern(r"cache|metric|audit|\blog|logger|analytic|telemetry|stats|slack", re.I)
 _WEBHOOK = NamePattern(r"hook|callback|postback|(?<![a-z])ipn(?![a-z])|inbound", re.IGNORECASE)
-_ANSWERS = re.compile(
+_ANSWERS = lazy_regex(
     r"\b(?:IResult|I?ActionResult|ResponseEntity|HttpResponseData|APIGatewayProxy\w*|IntoResponse|Responder"
     r"|NextResponse|JSONResponse|JsonResponse|PlainTextResponse|Results<|Response<\w+>,\s*(?:tonic::)?Status>)"
 )
@@ -131,7 +132,7 @@ def is_commit(call: Call) -> bool:
     return _OF_TRANSACTION.search(call.receiver_written) is not None
 
 
-_ENDS_TRANSACTION = re.compile(r"[\"'`]\s*(?:rollback|begin)\b", re.IGNORECASE)
+_ENDS_TRANSACTION = lazy_regex(r"[\"'`]\s*(?:rollback|begin)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,7 @@ def _answers(scope: Scope, facts: Facts) -> bool:
 
 _NEXT_ROUTES = ("POST", "PUT", "PATCH", "DELETE")
 """Functions that Next.js calls for a route."""
-_USE_SERVER = re.compile(rb"\s*[\"']use server[\"']")
+_USE_SERVER = lazy_regex(rb"\s*[\"']use server[\"']")
 
 
 def _is_action(scope: Scope, facts: Facts) -> bool:
@@ -268,10 +269,10 @@ def _is_action(scope: Scope, facts: Facts) -> bool:
     return is_script and bool(scope.name) and _USE_SERVER.match(facts.syntax.source) is not None
 
 
-_RPC_RESULT = re.compile(r"\(\s*\*\w+\.\w+\s*,\s*(?:err\s+)?error\s*\)\s*$")
-_RUST_RPC = re.compile(r"Response<[^;{]*>,\s*(?:tonic::)?Status>")
-_OF_PB = re.compile(r"\*\w*(?:pb|proto)\w*\.\w+Request\b")
-_GENERATED = re.compile(r"(?:pb|proto|grpc|gen)(?:[/.\-\d]|$)")
+_RPC_RESULT = lazy_regex(r"\(\s*\*\w+\.\w+\s*,\s*(?:err\s+)?error\s*\)\s*$")
+_RUST_RPC = lazy_regex(r"Response<[^;{]*>,\s*(?:tonic::)?Status>")
+_OF_PB = lazy_regex(r"\*\w*(?:pb|proto)\w*\.\w+Request\b")
+_GENERATED = lazy_regex(r"(?:pb|proto|grpc|gen)(?:[/.\-\d]|$)")
 
 
 def is_rpc(scope: Scope, facts: Facts) -> bool:
@@ -296,7 +297,7 @@ def is_rpc(scope: Scope, facts: Facts) -> bool:
     return False
 
 
-_GATEWAY = re.compile(r"[\"']?statusCode[\"']?\s*:")
+_GATEWAY = lazy_regex(r"[\"']?statusCode[\"']?\s*:")
 
 
 def _is_gateway(scope: Scope, facts: Facts) -> bool:
@@ -306,7 +307,7 @@ def _is_gateway(scope: Scope, facts: Facts) -> bool:
     return any(step.kind == "return" and _GATEWAY.search(step.text) for step in facts.own(facts.steps, scope))
 
 
-_MANAGES = re.compile(
+_MANAGES = lazy_regex(
     r"_*(?i:test|create|update|delete|list|get|add|remove|trigger|rerun|resend|retry|register|edit|save)(?=_|[A-Z]|$)"
 )
 """Names of functions that users call to keep their webhooks, rather than senders."""
@@ -447,7 +448,7 @@ def answers_in(block: Span, scope: Scope, facts: Facts) -> list[Span]:
 
 
 _RESPONDS = NamePattern(r"^call\.respond\w*$")
-_BARE = re.compile(r"return(@\w+)?\s*;?")
+_BARE = lazy_regex(r"return(@\w+)?\s*;?")
 """A return without a value; of Kotlin also `return@post`."""
 
 
@@ -485,7 +486,7 @@ def _succeeds_after(end: int, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_FAILED = re.compile(
+_FAILED = lazy_regex(
     r"\b[45]\d\d\b|(?i:error|fail|unavailable|bad_?request|bad_?gateway|problem|not_?found|unauthori|forbid|conflict"
     r"|unprocess|too_?many|time_?d?_?out|retry|abort|reject|invalid|exception|queued|later|partial|skipp|ignor"
     r"|duplicate|already|exists|set_code|\bcallback\(\s*(?!null|undefined)|\braise\b|\bthrow\b|degraded|redirect)|\breturn\s+(?:None|null|nil|false|False)\b"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 
-_FAILED = re.compile(
+_FAILED = lazy_regex(
     r"\b[45]\d\d\b|Status(BadRequest|Unauthorized|Forbidden|NotFound|Conflict|Unprocessable\w*|TooMany\w*|Internal\w*"
     r"|BadGateway|ServiceUnavailable|GatewayTimeout|PaymentRequired|Gone|MethodNotAllowed)"
     r"|\b(BAD_REQUEST|UNAUTHORIZED|FORBIDDEN|NOT_FOUND|CONFLICT|INTERNAL_SERVER_ERROR|SERVICE_UNAVAILABLE)\b"
@@ -21,7 +22,7 @@ _GO_SENDS = frozenset(
      "IndentedJSON", "Data", "PureJSON", "SendString", "SendStatus")
 )  # fmt: skip
 _JAVA_SENDS = frozenset(("sendError", "sendRedirect", "onNext", "onError", "onCompleted"))
-_GO_CONTEXTS = re.compile(
+_GO_CONTEXTS = lazy_regex(
     r"(^|[./])(gin|echo|fiber)\.(Context|Ctx)$|/(gin|echo|fiber)(/v\d)?\.(Context|Ctx)$"
 )
 
@@ -42,7 +43,7 @@ def responder_of(scope: Scope, facts: Facts) -> str:
     return names[1] if names in (["call", "callback"], ["call", "cb"]) else ""
 
 
-_PROMISE = re.compile(rb"new Promise(?:<[^()]*>)?\(\s*(?:async\s*)?$")
+_PROMISE = lazy_regex(rb"new Promise(?:<[^()]*>)?\(\s*(?:async\s*)?$")
 
 
 def _makes_promise(scope: Scope, facts: Facts) -> bool:
@@ -79,7 +80,7 @@ def is_failure(call: Call, facts: Facts) -> bool:
     return _FAILED.search(facts.text(call.span)) is not None
 
 
-_OF_CONTEXT = re.compile(r"\bFromContext\(|\.Context\(\)\.Value\(")
+_OF_CONTEXT = lazy_regex(r"\bFromContext\(|\.Context\(\)\.Value\(")
 """What an earlier function of the chain has put there: it fails only if the chain is built wrongly."""
 
 

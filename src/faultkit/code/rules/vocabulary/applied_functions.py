@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -20,12 +21,12 @@ _APPLIES = frozenset(
     )
 )  # fmt: skip
 _LISTS = frozenset(("stream", "parallelStream", "iter", "into_iter", "iter_mut", "of", "getResultStream"))
-_ONE = re.compile(r"\.(findById|findOne\w*|getById|getOne|findFirst\w*|findUnique\w*|find\w*OrNull)\(\)$")
-_NAMED = re.compile(r"(?:(?:this|self|Self|[A-Z]\w*)?(?:::|\.))?(\w+)")
+_ONE = lazy_regex(r"\.(findById|findOne\w*|getById|getOne|findFirst\w*|findUnique\w*|find\w*OrNull)\(\)$")
+_NAMED = lazy_regex(r"(?:(?:this|self|Self|[A-Z]\w*)?(?:::|\.))?(\w+)")
 """A function that is given by its name: `toView`, `this::toView`, `View.of`."""
-_PAGE = re.compile(r"[pP]age|Slice")
-_DECLARED_PAGE = re.compile(r"\b(?:Page|Slice|Flux|Window)<[\w<>, ?]*>\s+(\w+)\s*\(")
-_STREAM = re.compile(r"\s*\.(stream|parallelStream|asSequence|iter|into_iter|AsEnumerable)\(\)\s*$")
+_PAGE = lazy_regex(r"[pP]age|Slice")
+_DECLARED_PAGE = lazy_regex(r"\b(?:Page|Slice|Flux|Window)<[\w<>, ?]*>\s+(\w+)\s*\(")
+_STREAM = lazy_regex(r"\s*\.(stream|parallelStream|asSequence|iter|into_iter|AsEnumerable)\(\)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def given_to_callers(name: str, place: Placed, facts: Facts) -> Iterator[tuple[C
             yield call, given
 
 
-_COLLECTION = re.compile(r"(^|\.)(Collection|List|Set|Iterable|Map)$")
+_COLLECTION = lazy_regex(r"(^|\.)(Collection|List|Set|Iterable|Map)$")
 
 
 def given_lists(item: str, body: Span, facts: Facts) -> Iterator[tuple[Call, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
@@ -22,7 +23,7 @@ _CODE = (
     r"(?:\.(?:value|as_u16)(?:\(\))?)?"
 )
 _SUCCESS = r"(?:[\w.:]*\b(?:StatusOK|OK|Ok)|2\d\d|[345]00|399|299)"
-_BAD = re.compile(
+_BAD = lazy_regex(
     rf"if\s*\(?\s*(?:(?:!|not\s)\s*(?P<not>\w+)(?:\.status(?:\(\))?)?\.{_GOOD}(?:\(\))?"
     rf"|(?P<is>\w+)\.(?:is_error|isError)(?:\(\))?"
     rf"|(?P<code>\w+)\.{_CODE}\s*(?:!==?|>=?)\s*{_SUCCESS})\s*\)?"
@@ -32,7 +33,7 @@ STATUS_WORDS = (b"tatus", b".ok", b"uccess", b".code", b"_error")
 _GOES_ON = frozenset(("branch", "raise"))
 
 
-_SHOWS = re.compile(
+_SHOWS = lazy_regex(
     r"(?:[\w.]*\.)?(?:handle|show|notify|display|toast)\w*$|console\.error$|toast\.|message\.error$"
 )
 """Calls that show a failure to a user."""

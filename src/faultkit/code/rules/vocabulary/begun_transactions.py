@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
 
-_BEGINS = re.compile(r"(?i)\s*(begin|start transaction)\b")
-_ENDS = re.compile(r"(?i)\s*(commit|rollback|end\b|abort\b)")
+_BEGINS = lazy_regex(r"(?i)\s*(begin|start transaction)\b")
+_ENDS = lazy_regex(r"(?i)\s*(commit|rollback|end\b|abort\b)")
 _BEGIN_CALLS = frozenset(("startTransaction", "beginTransaction"))
 _END_CALLS = frozenset(
     (
@@ -50,7 +51,7 @@ def _is_ended_with_session(begin: Call, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_KEPT = re.compile(r"^self\.\w*(?:conn|connection|db)$")
+_KEPT = lazy_regex(r"^self\.\w*(?:conn|connection|db)$")
 
 
 def kept_after_failure(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -5,8 +5,7 @@ Most have an async twin. Constructors and methods that send nothing are left out
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
@@ -61,7 +60,7 @@ def is_done_by_then(call: Call, facts: Facts) -> bool:
 
 
 _DIESEL = frozenset(("load", "first", "get_result", "get_results", "execute"))
-_CONNECTION = re.compile(r"(&mut\s+)?\*?(\w*conn\w*|db)")
+_CONNECTION = lazy_regex(r"(&mut\s+)?\*?(\w*conn\w*|db)")
 _CSHARP_STORES = NamePattern(
     r"(^|\.)IDatabase\.(String|Hash|List|Set|SortedSet|Key|Lock|Script|Stream)(?!\w*Async$)\w+$"
     r"|(^|\.)(SqlConnection|NpgsqlConnection|MySqlConnection|IDbConnection)\.(Query|QueryFirst|QueryFirstOrDefault"
@@ -100,7 +99,7 @@ def is_diesel(call: Call, facts: Facts) -> bool:
     return _CONNECTION.fullmatch(given) is not None and b"diesel_async" not in facts.syntax.source
 
 
-_REFERENCE = re.compile(r"(?:\bthis|\bself|\b[A-Z]\w*)::(\w+)")
+_REFERENCE = lazy_regex(r"(?:\bthis|\bself|\b[A-Z]\w*)::(\w+)")
 
 
 def is_referred_to(scope: Scope, other: Scope, facts: Facts) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, POSSIBLE, Hit, Severity
@@ -59,7 +59,7 @@ _WORK = NamePattern(
     r"^(BCrypt|Image|SKBitmap|SKImage|Bitmap|Rfc2898DeriveBytes|KeyDerivation|Argon2\w*|XLWorkbook|ExcelPackage|PdfDocument)\."
 )
 """Work of the processor: it keeps a thread of the pool wherever it is done."""
-_ENDS = re.compile(r"(Dispose|Close|Stop|Shutdown|Kill|Cleanup)\w*$")
+_ENDS = lazy_regex(r"(Dispose|Close|Stop|Shutdown|Kill|Cleanup)\w*$")
 """Methods that end something: what they wait for is seldom long."""
 
 
@@ -88,7 +88,7 @@ def _is_after_kill(call: Call, facts: Facts) -> bool:
     )
 
 
-_QUERY = re.compile(r"\bfrom\s+\w+\s+in\b[^;]*$")
+_QUERY = lazy_regex(r"\bfrom\s+\w+\s+in\b[^;]*$")
 
 
 _BEFORE = 3000

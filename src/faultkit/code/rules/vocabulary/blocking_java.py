@@ -6,20 +6,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import LIKELY, Hit
 from faultkit.code.rules.vocabulary.blocking_clients import blocks_on_jvm, is_done_by_then, is_referred_to
 from faultkit.code.rules.vocabulary.call_paths import callers_through
 
-_JAVA = re.compile(
+_JAVA = lazy_regex(
     r"^((java\.lang\.)?Thread\.sleep|.*\bJdbcTemplate\.\w+|.*\bRestTemplate\.\w+|java\.nio\.file\.Files\.(read|write)\w+"
     r"|.*\.(bodyToMono|bodyToFlux|toEntity|Mono\.\w+)\(\)(\.\w+\(\))*\.block|java\.net\.http\.HttpClient\b.*\.send"
     r"|(java\.util\.concurrent\.)?(Completable|Listenable)?Future\.(get|join))$"
 )
 _BLOCK = ("block", "blockFirst", "blockLast", "blockOptional")
-_ANNOTATIONS = re.compile(r"@\w+(\([^()]*\))?")
-_REACTIVE = re.compile(r"\b(Mono|Flux|Uni|Multi|Single|Flowable|Completable)\s*<")
-_ON_POOL = re.compile(r"subscribeOn|publishOn|boundedElastic|Schedulers\.|Dispatchers\.")
+_ANNOTATIONS = lazy_regex(r"@\w+(\([^()]*\))?")
+_REACTIVE = lazy_regex(r"\b(Mono|Flux|Uni|Multi|Single|Flowable|Completable)\s*<")
+_ON_POOL = lazy_regex(r"subscribeOn|publishOn|boundedElastic|Schedulers\.|Dispatchers\.")
 _WORKERS = (b"setworker(true)", b"threadingmodel.worker", b"virtual_thread")
 """Words of a text whose verticles run on threads that may wait."""
 
@@ -63,8 +64,8 @@ def blocking_on_loop(facts: Facts) -> Iterator[Hit]:
             yield Hit(caller.span, what, LIKELY)
 
 
-_OWN_THREADS = re.compile(r"@(ExecuteOn|Blocking|RunOnVirtualThread)\b")
-_OF_CLASS = re.compile(r"@(ExecuteOn|Blocking|RunOnVirtualThread)\b[^;{}]*\bclass\b")
+_OWN_THREADS = lazy_regex(r"@(ExecuteOn|Blocking|RunOnVirtualThread)\b")
+_OF_CLASS = lazy_regex(r"@(ExecuteOn|Blocking|RunOnVirtualThread)\b[^;{}]*\bclass\b")
 _THREAD_WORDS = (b"executeon", b"@blocking", b"runonvirtualthread")
 
 
@@ -108,7 +109,7 @@ def _is_on_loop(call: Call, scope: Scope, facts: Facts) -> bool:
     return any(each.method in _VERTX for each in around) or scope.short_name in _given_to_loop(facts)
 
 
-_REFERENCE = re.compile(r"(?:this|self|[A-Z]\w*)?::(\w+)")
+_REFERENCE = lazy_regex(r"(?:this|self|[A-Z]\w*)?::(\w+)")
 
 
 @lru_cache(maxsize=4)
@@ -123,10 +124,10 @@ def _given_to_loop(facts: Facts) -> frozenset[str]:
 
 
 _EAGER = frozenset(("just", "justOrEmpty", "fromIterable", "fromStream", "fromArray", "item", "items"))
-_STORE = re.compile(r"(?:[rR]epository|[rR]epo|[dD]ao|DAO|[mM]apper|[jJ]dbc\w*|[eE]ntityManager)$")
-_OF_ROWS = re.compile(r"(?:select|insert|update|delete|find|query|count|list|get)(?:[A-Z]\w*)?$")
+_STORE = lazy_regex(r"(?:[rR]epository|[rR]epo|[dD]ao|DAO|[mM]apper|[jJ]dbc\w*|[eE]ntityManager)$")
+_OF_ROWS = lazy_regex(r"(?:select|insert|update|delete|find|query|count|list|get)(?:[A-Z]\w*)?$")
 """Methods of a mapper of rows; one that maps objects to others has `toOrder()`."""
-_PLAIN = re.compile(r"^(?:java\.util\.)?(?:List|Set|Optional|Map|Collection|Iterable|Page|Slice)$")
+_PLAIN = lazy_regex(r"^(?:java\.util\.)?(?:List|Set|Optional|Map|Collection|Iterable|Page|Slice)$")
 
 
 def _is_plain_answer(call: Call, facts: Facts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import LIKELY, POSSIBLE, Hit, Severity
 from faultkit.code.rules.vocabulary.blocking_clients import blocks_on_jvm
@@ -24,17 +25,17 @@ _KOTLIN = NamePattern(
     r"\.(await|get|join|take)|com\.mongodb\.client\.\w+\.find"
     r"|(jakarta|javax)\.mail\.Transport\.send|java\.net\.URL\b.*\.openConnection\(\)\.\w+)$"
 )
-_KOTLIN_TEMPLATES = re.compile(
+_KOTLIN_TEMPLATES = lazy_regex(
     r".*\b(Named)?(Parameter)?JdbcTemplate\.(query\w*|update|batchUpdate|execute)"
     r"|org\.jetbrains\.exposed\.sql\.transactions\.transaction$"
 )
-_KOTLIN_FILES = re.compile(
+_KOTLIN_FILES = lazy_regex(
     r"^java\.(io\.File|nio\.file\.Files)\b.*\.(readText|readBytes|readLines|writeText|writeBytes|appendText|copyTo"
     r"|readString|writeString|readAllBytes|readAllLines|copy|walk|deleteRecursively|inputStream|outputStream|forEachLine"
     r"|useLines|bufferedReader|newInputStream|newBufferedReader|lines)$"
 )
 _JDBC = frozenset(("executeQuery", "executeUpdate", "executeBatch", "executeLargeUpdate"))
-_ON_SCREEN = re.compile(r"(^|\.)(viewModelScope|lifecycleScope)$")
+_ON_SCREEN = lazy_regex(r"(^|\.)(viewModelScope|lifecycleScope)$")
 """Scopes of Android, whose coroutines run on the thread of the screen."""
 _KOTLIN_INLINE = frozenset(
     (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -166,7 +167,7 @@ def blocks_in_python(name: str) -> bool:
 
 
 _OPENS = frozenset(("open", "io.open", "pathlib.Path.open"))
-_BYTES = re.compile(r"[\"']r?b[rb]?[\"']")
+_BYTES = lazy_regex(r"[\"']r?b[rb]?[\"']")
 
 
 def reads_in_parts(call: Call, facts: Facts) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 
 _EF_SYNC = frozenset(
@@ -20,12 +21,12 @@ _EF_SYNC = frozenset(
         "Sum",
     )
 )
-_EF_ROOT = re.compile(
+_EF_ROOT = lazy_regex(
     r"^(this\.|self\.)?_?(db|context|dbContext|\w+Db|\w+DbContext|\w*(?<!Http)(?<!http)Context)\.[A-Z]\w*\b"
 )
 
 
-_LOADED = re.compile(r"Async\(\)\.|\.(ToList|ToArray|AsEnumerable|ToDictionary|ToHashSet)\(\)\.")
+_LOADED = lazy_regex(r"Async\(\)\.|\.(ToList|ToArray|AsEnumerable|ToDictionary|ToHashSet)\(\)\.")
 """A list that is in memory already: `(await db.Orders.ToListAsync()).Select(…).ToList()`."""
 
 
@@ -58,9 +59,9 @@ def waits_for_ef(call: Call, facts: Facts) -> bool:
     return facts.imports_any("Microsoft.EntityFrameworkCore") or ".Where(" in facts.text(call.span)
 
 
-_NO_QUERY = re.compile(r"\.(ChangeTracker|Local|Model)\b")
+_NO_QUERY = lazy_regex(r"\.(ChangeTracker|Local|Model)\b")
 """Parts of a DbContext that are in memory."""
-_SOME_CONTEXT = re.compile(r"(?!\w*(?:[dD]b|DB|Data)Context$)(?:\w*C|c)ontext")
+_SOME_CONTEXT = lazy_regex(r"(?!\w*(?:[dD]b|DB|Data)Context$)(?:\w*C|c)ontext")
 """A name that a context of a request, a message or a filter has as often."""
 _TYPED = r"\b(\w+)(?:<[^;(){{}}]*>)?\??\s+{}\s*[,;)={{]"
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import CERTAIN, LIKELY, POSSIBLE, Hit
 from faultkit.code.rules.vocabulary.blocking_clients import is_diesel
@@ -51,9 +52,9 @@ _HEAVY = NamePattern(
 )
 """Work of the processor, and libraries that wait for others and have no async calls."""
 _OF_STREAMS = frozenset(("read_to_end", "read_to_string", "read_exact", "read_line", "write_all"))
-_FROM_STD = re.compile(r"\buse\s+std::(?:\{[^;]*?\b)?io::(?:\{[^}]*\b)?(?:Read|Write|BufRead|prelude|\*)")
+_FROM_STD = lazy_regex(r"\buse\s+std::(?:\{[^;]*?\b)?io::(?:\{[^}]*\b)?(?:Read|Write|BufRead|prelude|\*)")
 _ASYNC_STREAMS = (b"AsyncRead", b"AsyncWrite", b"AsyncBufRead", b"tokio::io")
-_IN_MEMORY = re.compile(r"Cursor|&\[|\bas_bytes\(|stdin|stdout|stderr")
+_IN_MEMORY = lazy_regex(r"Cursor|&\[|\bas_bytes\(|stdin|stdout|stderr")
 
 
 _RUSQLITE = frozenset(("query_row", "query_map", "execute_batch", "query_and_then"))
@@ -117,9 +118,9 @@ def _of_file(call: Call, place: Call, facts: Facts) -> float:
     return LIKELY if is_served(place, facts) else POSSIBLE
 
 
-_FAST = re.compile(r"^(lz4_flex|lz4|snap)\.")
+_FAST = lazy_regex(r"^(lz4_flex|lz4|snap)\.")
 """Compression that is made to be fast."""
-_WAITING = re.compile(
+_WAITING = lazy_regex(
     r"File\b|Stream\b|Socket\b|Decoder\b|Encoder\b|Archive\b|\bby_(?:index|name)\(|\bChild\w*|\bstd(?:in|out)\b"
     r"|\bopen\(|\bconnect\(|\baccept\(|\bResponse\b"
 )

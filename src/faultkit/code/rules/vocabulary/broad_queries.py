@@ -9,19 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.data_sizes import is_data
 from faultkit.code.rules.vocabulary.jobs import is_job
 from faultkit.code.rules.vocabulary.remote_calls import SqlCall, sql_calls
 from faultkit.code.rules.vocabulary.row_queries import LIMIT, SUMS, TABLE
 
-_BOUNDED_SQL = re.compile(r"\b(group\s+by|row_number|for\s+update\s+skip)\b", re.IGNORECASE)
-_CHOSEN = re.compile(
+_BOUNDED_SQL = lazy_regex(r"\b(group\s+by|row_number|for\s+update\s+skip)\b", re.IGNORECASE)
+_CHOSEN = lazy_regex(
     r"(?<![<>!])=\s*(\?|\$\d|:\w|%s|%\(|@\w|\{|#\{)|\bin\s*[({]|\bany\s*\(|\blike\b|\bexists\b|\b(id|uuid)\s*=",
     re.IGNORECASE,
 )
 """Conditions that choose the rows of one owner, or some by their keys."""
-_SHARE = re.compile(
+_SHARE = lazy_regex(
     r"[<>]|\bis\s+(not\s+)?null\b|=\s*('[^']*'|true|false|\d+)|\bnot\s+\w+|\bbetween\b", re.IGNORECASE
 )
 _WHOLE = frozenset(
@@ -29,26 +30,26 @@ _WHOLE = frozenset(
      "query", "Queryx", "QueryxContext", "all", "execute")
 )  # fmt: skip
 _LIST_ENDS = {
-    "python": re.compile(r"\.all$"),
-    "javascript": re.compile(r"\.(toArray|findMany|find|findAll|lean|exec)$"),
-    "go": re.compile(r"\.Find$"),
-    "csharp": re.compile(r"\.(ToList|ToArray)(Async)?$"),
-    "java": re.compile(r"\.(getResultList|find(All)?By\w+|findAllBy\w+)$"),
+    "python": lazy_regex(r"\.all$"),
+    "javascript": lazy_regex(r"\.(toArray|findMany|find|findAll|lean|exec)$"),
+    "go": lazy_regex(r"\.Find$"),
+    "csharp": lazy_regex(r"\.(ToList|ToArray)(Async)?$"),
+    "java": lazy_regex(r"\.(getResultList|find(All)?By\w+|findAllBy\w+)$"),
 }
 _LIST_ENDS["kotlin"] = _LIST_ENDS["java"]
 _ENDS = frozenset(
     ("all", "toArray", "findMany", "find", "findAll", "lean", "Find", "ToList", "ToListAsync", "ToArray",
      "ToArrayAsync", "getResultList")
 )  # fmt: skip
-_BOUNDED = re.compile(
+_BOUNDED = lazy_regex(
     r"limit|take|page|\btop\b|first|offset|cursor|skip|batch|chunk|iterator|maxresults|yield_per|stream|slice|Top\d",
     re.IGNORECASE,
 )
-_BY_TIME = re.compile(
+_BY_TIME = lazy_regex(
     r"^find(All)?By\w*(Before|After|LessThan|GreaterThan|LessThanEqual|GreaterThanEqual|IsNull|IsNotNull|True|False)"
     r"(And\w+(Before|After|LessThan|GreaterThan|IsNull|IsNotNull|True|False))*$"
 )
-_REPOSITORY = re.compile(r"[rR]epo(sitory|sitories)?$|Dao$|DAO$|Repository$")
+_REPOSITORY = lazy_regex(r"[rR]epo(sitory|sitories)?$|Dao$|DAO$|Repository$")
 
 
 def broad_queries(facts: Facts) -> Iterator[Call]:

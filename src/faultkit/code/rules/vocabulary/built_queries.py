@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 
 LANGUAGES = ("rust", "csharp", "kotlin")
-_CONNECTION = re.compile(r"(^|[._&\s])(mut\s+)?\*?(conn|connection|con|db|pool|tx)\b")
+_CONNECTION = lazy_regex(r"(^|[._&\s])(mut\s+)?\*?(conn|connection|con|db|pool|tx)\b")
 _DIESEL_READS = frozenset(("load", "first", "get_result", "get_results"))
-_REDIS_OWNER = re.compile(r"(^|[._])(con|conn|connection|\w*redis\w*|cache)$", re.IGNORECASE)
+_REDIS_OWNER = lazy_regex(r"(^|[._])(con|conn|connection|\w*redis\w*|cache)$", re.IGNORECASE)
 _REDIS_READS = frozenset(("get", "mget", "hget", "hgetall", "exists", "ttl", "smembers", "zrange", "lrange"))
 _REDIS_WRITES = frozenset(
     ("set", "set_ex", "hset", "del", "incr", "expire", "sadd", "lpush", "rpush", "publish")
@@ -50,18 +51,18 @@ def _kotlin(call: Call, facts: Facts) -> tuple[Kind, bool] | None:
     return ("database", False) if owner[:1].isupper() and owner.isidentifier() else None
 
 
-_EF_READS = re.compile(
+_EF_READS = lazy_regex(
     r"^(First|FirstOrDefault|Single|SingleOrDefault|Last|LastOrDefault|ToList|ToArray|ToDictionary|Any|All|Count"
     r"|LongCount|Sum|Max|Min|Average|Find|Load)Async$"
 )
-_CONTEXT = re.compile(r"(^|[._])_?\w*([cC]ontext|[dD]b|[dD]bContext)\.[A-Z]\w*$")
-_STACK_READS = re.compile(r"^(StringGet|HashGet|HashGetAll|KeyExists|SetMembers|ListRange)(Async)?$")
-_STACK_WRITES = re.compile(
+_CONTEXT = lazy_regex(r"(^|[._])_?\w*([cC]ontext|[dD]b|[dD]bContext)\.[A-Z]\w*$")
+_STACK_READS = lazy_regex(r"^(StringGet|HashGet|HashGetAll|KeyExists|SetMembers|ListRange)(Async)?$")
+_STACK_WRITES = lazy_regex(
     r"^(StringSet|HashSet|KeyDelete|KeyExpire|StringIncrement|SetAdd|ListLeftPush)(Async)?$"
 )
 
 
-_REDIS_COMMAND = re.compile(
+_REDIS_COMMAND = lazy_regex(
     r"\bcmd\(\s*\"(H?M?GET|HGETALL|GETRANGE|EXISTS|P?TTL|SMEMBERS|SCARD|SISMEMBER|LRANGE|LLEN|Z(REV)?RANGE\w*|ZSCORE|ZCARD"
     r"|HKEYS|HVALS|HLEN|HEXISTS|TYPE|XRANGE|XLEN)\"",
     re.IGNORECASE,

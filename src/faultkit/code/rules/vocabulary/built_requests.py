@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.http_libraries import SPRING_METHODS
@@ -41,7 +42,7 @@ _RUST_LIMITS = frozenset(
 _RUST_CLIENTS = NamePattern(r"^reqwest\.Client\.(new|default|builder)$|^reqwest\.(get|ClientBuilder\.new)$")
 
 _CLIENT_MADE = NamePattern(r"^reqwest\.Client(\.(new|default)|(Builder\.new|\.builder)\(\).*\.build)$")
-_VERB_CALL = re.compile(r"\.(get|post|put|patch|delete|head|request)\(\).*\.send$")
+_VERB_CALL = lazy_regex(r"\.(get|post|put|patch|delete|head|request)\(\).*\.send$")
 
 
 def builds_requests(language: str) -> bool:
@@ -171,8 +172,8 @@ def _field_of(sent: Call) -> str:
 _CSHARP = NamePattern(
     r"^(Get|Post|Put|Patch|Delete|Send)(Async|AsJsonAsync|StringAsync|StreamAsync|ByteArrayAsync|FromJsonAsync)?$"
 )
-_CSHARP_OWNER = re.compile(r"(^|[._])_?\w*(client|http)$", re.IGNORECASE)
-_TOKEN = re.compile(r"\b(ct|cts?\.Token|\w*[tT]oken)$")
+_CSHARP_OWNER = lazy_regex(r"(^|[._])_?\w*(client|http)$", re.IGNORECASE)
+_TOKEN = lazy_regex(r"\b(ct|cts?\.Token|\w*[tT]oken)$")
 
 
 def cancellation_tokens(scope: Scope) -> set[str]:
@@ -216,7 +217,7 @@ _CONNECTS = NamePattern(
 _SENDS = ("getInputStream", "getResponseCode", "connect", "getOutputStream")
 _STREAMS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.openStream$")
 _URL_READS = NamePattern(r"^java\.net\.(URL|URI(\.create\(\))?\.toURL\(\))\.(readText|readBytes|openStream)$")
-_TIMEOUT = re.compile(r"\b(set)?[rR]eadTimeout\b")
+_TIMEOUT = lazy_regex(r"\b(set)?[rR]eadTimeout\b")
 
 
 def _kotlin(call: Call, facts: Facts) -> BuiltRequest | None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_requests import cancellation_tokens
 
 _LEVELS = 3
-_NONE = re.compile(r"^(?:System\.Threading\.)?CancellationToken\.None$|^default(?:\(CancellationToken\))?$")
-_OF_PROCESS = re.compile(r"[sS]topping|[sS]hutdown|[lL]ifetime")
-_TOKEN = re.compile(r"(?:^|[.\s])(?:ct|\w*[tT]oken)$|\.Token$")
+_NONE = lazy_regex(r"^(?:System\.Threading\.)?CancellationToken\.None$|^default(?:\(CancellationToken\))?$")
+_OF_PROCESS = lazy_regex(r"[sS]topping|[sS]hutdown|[lL]ifetime")
+_TOKEN = lazy_regex(r"(?:^|[.\s])(?:ct|\w*[tT]oken)$|\.Token$")
 
 
 def token_of(call: Call, facts: Facts) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Try, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.http_requests import http_requests
@@ -18,13 +19,13 @@ _MUST = NamePattern(
     r"^(?i:release\w*|unlock\w*|del|delete\w*|remove\w*|audit\w*|record\w*|refund\w*|compensate\w*|undo\w*|free\w*"
     r"|giveback\w*|restore\w*|decr\w*|mark\w*|unreserve\w*|finish\w*|complete\w*|save\w*|persist\w*|settle\w*|fail\w*)$"
 )
-_DETACHED = re.compile(r"context\.(?:Background|TODO|WithoutCancel)\b|NonCancellable")
+_DETACHED = lazy_regex(r"context\.(?:Background|TODO|WithoutCancel)\b|NonCancellable")
 _BESIDE = NamePattern(
     r"(?:^|[._])(?:log|slog|tr|wg|t|b|require|assert)$|(?:Log|[lL]ogger|[mM]etrics?|[sS]pan|[tT]racer|[sS]tats|[tT]imer)$"
 )
-_WRITES = re.compile(r"\b(?:insert\s+into|update\s+\w+\s+set|delete\s+from)\b", re.IGNORECASE)
-_FILTER = re.compile(r"when\s*\(\s*!")
-_OWN_LIMIT = re.compile(
+_WRITES = lazy_regex(r"\b(?:insert\s+into|update\s+\w+\s+set|delete\s+from)\b", re.IGNORECASE)
+_FILTER = lazy_regex(r"when\s*\(\s*!")
+_OWN_LIMIT = lazy_regex(
     r"CreateLinkedTokenSource|CancelAfter|new CancellationTokenSource\(|WaitAsync\(\s*TimeSpan"
 )
 """A limit of time by which work is cancelled while the token of the caller is alive (C#)."""

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-COUNTED = re.compile(
+COUNTED = lazy_regex(
     r"retr|attempt|backoff|delay|range|tries|trial|deadline|monotonic|max|left|<", re.IGNORECASE
 )
 """Words in the head of a loop that retries, in contrast to one that iterates over work."""
-ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
+ROUND = lazy_regex(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
 
 
 def is_given(name: str, span: Span, facts: Facts) -> bool:
@@ -30,7 +31,7 @@ def is_given(name: str, span: Span, facts: Facts) -> bool:
     )
 
 
-_FAILED = re.compile(r"fail|err|count(?!er)|time|wait|sleep|second|_ms$", re.IGNORECASE)
+_FAILED = lazy_regex(r"fail|err|count(?!er)|time|wait|sleep|second|_ms$", re.IGNORECASE)
 
 
 def moved_in(span: Span, facts: Facts) -> set[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Place, is_within
 from faultkit.code.languages.syntax import Span
 
-_PUTS = re.compile(rb"^[ \t]*([\w.]+)\s*<-\s*struct\{\}\{\}[ \t]*$", re.MULTILINE)
-_GETS = re.compile(rb"^[ \t]*(?:case[ \t]+)?<-\s*([\w.]+)[ \t]*:?[ \t]*$", re.MULTILINE)
-_TICKS = re.compile(rb"\.(C|Done)$|done|stop|quit", re.IGNORECASE)
+_PUTS = lazy_regex(rb"^[ \t]*([\w.]+)\s*<-\s*struct\{\}\{\}[ \t]*$", re.MULTILINE)
+_GETS = lazy_regex(rb"^[ \t]*(?:case[ \t]+)?<-\s*([\w.]+)[ \t]*:?[ \t]*$", re.MULTILINE)
+_TICKS = lazy_regex(rb"\.(C|Done)$|done|stop|quit", re.IGNORECASE)
 
 
 def slots_kept(facts: Facts) -> Iterator[tuple[Span, str]]:

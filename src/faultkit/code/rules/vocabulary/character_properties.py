@@ -12,12 +12,14 @@ import unicodedata
 from functools import cache
 from typing import TypeAlias
 
+from faultkit.base.patterns import lazy_regex
+
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Code points from and up to, both included, in order, without overlaps."""
 
 _LAST = 0x10FFFF
 _BLOCKS = ((0, 0x17F), (0x2000, 0x206F), (0x3000, 0x303F))
-_PREFIX = re.compile(
+_PREFIX = lazy_regex(
     r"^(?:Is|In)(?=[A-Z])|^(?:gc|general_?category|sc|scx|script|script_?extensions)=", re.IGNORECASE
 )
 _CATEGORIES = {

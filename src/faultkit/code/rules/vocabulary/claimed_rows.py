@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import refuses_caller
@@ -61,10 +62,10 @@ def _claimed(scope: Scope, rows: set[str], facts: Facts) -> Iterator[tuple[Span,
                 yield Span(step.span.start, place.end), f"{row}.{field}"
 
 
-_ACCESS = re.compile(
+_ACCESS = lazy_regex(
     r"(?<![\w.])(\w+)[!?]?(?:\.(?:get(?=[A-Z]))?(\w+)(\(\))?|\[[\"'](\w+)[\"']\])\s*(?![\w(])"
 )
-_STATE = re.compile(r"(?i)stat(?:e|us)$|phase$|stage$")
+_STATE = lazy_regex(r"(?i)stat(?:e|us)$|phase$|stage$")
 
 
 def _fields(text: str, rows: set[str], given: set[str]) -> Iterator[tuple[str, str]]:
@@ -77,9 +78,9 @@ def _fields(text: str, rows: set[str], given: set[str]) -> Iterator[tuple[str, s
             yield found[1], name
 
 
-_EQUAL_BEHIND = re.compile(r"\s*(?:[!=]==?|\.[eE]quals\w*\()\s*([A-Za-z_][\w.?]*)")
-_EQUAL_BEFORE = re.compile(r"([A-Za-z_][\w.?]*)\s*[!=]==?\s*$")
-_CALLEE = re.compile(r"([A-Za-z_][\w.?]*)\s*$")
+_EQUAL_BEHIND = lazy_regex(r"\s*(?:[!=]==?|\.[eE]quals\w*\()\s*([A-Za-z_][\w.?]*)")
+_EQUAL_BEFORE = lazy_regex(r"([A-Za-z_][\w.?]*)\s*[!=]==?\s*$")
+_CALLEE = lazy_regex(r"([A-Za-z_][\w.?]*)\s*$")
 _NO_CALLEE = frozenset(("if", "while", "not", "and", "or", "in", "await", "bool"))
 
 

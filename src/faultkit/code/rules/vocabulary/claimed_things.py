@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Step
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -94,14 +95,14 @@ _SIZES_SET = frozenset(
 )  # fmt: skip
 _ROWS_ASKED = frozenset(("get_item", "getItem", "GetItem", "GetItemAsync"))
 _ROWS_SET = frozenset(("put_item", "putItem", "PutItem", "PutItemAsync"))
-_COMMAND = re.compile(r"^new\s+(Get|Put)(?:Item)?Command\(")
+_COMMAND = lazy_regex(r"^new\s+(Get|Put)(?:Item)?Command\(")
 _OF_MEMBERS = NamePattern(r"(?i)^(s_?is_?member|ismember|setcontains\w*|s_?add|setadd\w*|h\w+|hash\w+)$")
-_SPRING = re.compile(
+_SPRING = lazy_regex(
     r"\.?(opsFor(?:Value|Hash|Set)|boundValueOps|sync|async|getDatabase|GetDatabase)(?:\(\))?"
 )
 _PIPELINE = NamePattern(r"(?i)pipeline|multi$")
-_CONTEXT = re.compile(r"^(?:\w*[cC]tx|context\.\w+\(\)|\w+\.Context\(\)|&mut \w+|cancellationToken|ct)$")
-_COPY = re.compile(r"\.(?:to_string|to_owned|clone|as_str|into|as_ref|as_path|toString|ToString)\(\)$")
+_CONTEXT = lazy_regex(r"^(?:\w*[cC]tx|context\.\w+\(\)|\w+\.Context\(\)|&mut \w+|cancellationToken|ct)$")
+_COPY = lazy_regex(r"\.(?:to_string|to_owned|clone|as_str|into|as_ref|as_path|toString|ToString)\(\)$")
 
 # Files.
 _FILES_ASKED = frozenset(
@@ -149,13 +150,13 @@ _ENTRIES_ASKED = frozenset(
     ("contains", "containsKey", "ContainsKey", "contains_key", "Load", "has", "Contains", "get", "Any")
 )
 _ENTRIES_SET = frozenset(("add", "put", "insert", "Store", "set", "Add"))
-_FLAG = re.compile(
+_FLAG = lazy_regex(
     r"\bAtomic(?:Boolean|Bool|Integer|Long|U?size|[UI]\d+)\b|\batomic\.(?:Bool|U?[iI]nt\d+)\b|\bvolatile\b|@Volatile\b"
 )
 _FLAGS_ASKED = frozenset(("get", "load", "Load", "is_set", "isSet"))
 _FLAGS_SET = frozenset(("set", "store", "Store", "lazySet"))
 _COUNTED = frozenset(("incrementAndGet", "getAndIncrement", "fetch_add", "Add", "addAndGet", "getAndAdd"))
-_TRUE = re.compile(r"^(?:true|True|1)$")
+_TRUE = lazy_regex(r"^(?:true|True|1)$")
 
 
 _SETS = tuple(
@@ -317,8 +318,8 @@ def _asked_by(call: Call, kinds: set[ThingKind], facts: Facts) -> Thing | None:
     return None
 
 
-_BARE = re.compile(r"^[\s(]*!?\s*(?:this\.)?(\w+)[\s)]*$")
-_IN = re.compile(r"(?:not\s+)?([\w.\[\]\"']+)\s+(?:not\s+)?!?in\s+((?:self\.|this\.)?\w+)\b")
+_BARE = lazy_regex(r"^[\s(]*!?\s*(?:this\.)?(\w+)[\s)]*$")
+_IN = lazy_regex(r"(?:not\s+)?([\w.\[\]\"']+)\s+(?:not\s+)?!?in\s+((?:self\.|this\.)?\w+)\b")
 
 
 def _asked_by_word(kinds: set[ThingKind], facts: Facts) -> list[Thing]:

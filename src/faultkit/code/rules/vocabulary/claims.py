@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Place, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Arm
@@ -18,7 +19,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.claimed_things import Thing, asked_things, set_things
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
 
-_ATOMIC = re.compile(
+_ATOMIC = lazy_regex(
     r"\b[nN][xX]\b|NX\b|NotExists|IfAbsent|\beval\w*\(|\bEval|[sS]cript\w*\(|\bwatch\(|\bWATCH\b|\bWatch\(|O_EXCL|CREATE_NEW"
     r"|CreateNew|create_new|[\"']w?x[bt+]?[\"']|compare|Compare|[tT]ransaction|ConditionExpression|not_exists|TryAdd|LoadOrStore"
     r"|\.entry\(|getAndSet|\.swap\(|\bSwap\(|exchange|Exchange|flock|FileLock|[rR]edlock|putIfAbsent|add\(\s*nx|for_update"
@@ -37,28 +38,28 @@ _TAKES_LOCK = frozenset(
         "tryAcquire",
     )
 )
-_IS_MISSING = re.compile(
+_IS_MISSING = lazy_regex(
     r"\bis\s+None\b|\bis\s+null\b|(?<![!<>])===?\s*(?:null|nil|undefined|None|0|false|False|\"\"|'')\b|\.is_none\(\)|\.isEmpty\b"
     r"|IsNull|isBlank|isNull|FALSE\.equals|IsNotExist|(?:==|\bIs\(\w+,)\s*\w*\.?(?:Nil|ErrNotExist|ErrNil|ErrCacheMiss)\b"
     r"|\bnot\s+in\b|\.isAbsent|<\s*1\b|\.is_err\(\)"
 )
-_NEGATED = re.compile(r"^[\s(]*(?:!(?!=)|not\b)|Boolean\.FALSE\b")
-_COMPARES = re.compile(r"[^-=<>][<>](?![<>])")
-_BELOW = re.compile(r"[^-=<>]<(?!<)")
-_NONE_LEFT = re.compile(r"(?:[^!=<>]=?==|<=)\s*[\"']?0\b|^[\s(]*!\w+\s*$")
-_ERROR_IS_NIL = re.compile(r"\berr\s*==\s*nil\b")
-_ONLY_ERROR = re.compile(r"^[\s(]*err\s*!=\s*nil[\s)]*$")
+_NEGATED = lazy_regex(r"^[\s(]*(?:!(?!=)|not\b)|Boolean\.FALSE\b")
+_COMPARES = lazy_regex(r"[^-=<>][<>](?![<>])")
+_BELOW = lazy_regex(r"[^-=<>]<(?!<)")
+_NONE_LEFT = lazy_regex(r"(?:[^!=<>]=?==|<=)\s*[\"']?0\b|^[\s(]*!\w+\s*$")
+_ERROR_IS_NIL = lazy_regex(r"\berr\s*==\s*nil\b")
+_ONLY_ERROR = lazy_regex(r"^[\s(]*err\s*!=\s*nil[\s)]*$")
 _PRESENCE = (
     r"(?!\s*[\[(]"
     r"|\.(?!is_some|is_none|isPresent|isEmpty|is_ok|is_err|exists|Has|IsNull|Item|has_value|equals|rows))"
 )
 """After the name of an answer: what asks whether it is there, and not for a part of it."""
-_OUT = re.compile(r"^out\s+(?:\S+\s+)?(\w+)$")
-_COMPARED = re.compile(
+_OUT = lazy_regex(r"^out\s+(?:\S+\s+)?(\w+)$")
+_COMPARED = lazy_regex(
     r"[\w.!]+(?:\(\))?\s*[!=]==?\s*[\w.]+|[\w.]+\.(?:equals|Equals|as_deref|eq)\([^()]*(?:\(\)[^()]*)*\)(?:\s*==\s*[^,;)]+)?"
 )
 """`return holder === sessionId` says who has the thing, and does not give it out."""
-_ABOUT_ONCE = re.compile(r"idempot|dedup|nonce|replay|once\b", re.IGNORECASE)
+_ABOUT_ONCE = lazy_regex(r"idempot|dedup|nonce|replay|once\b", re.IGNORECASE)
 
 
 class Claim(NamedTuple):

@@ -5,14 +5,13 @@ Which calls make a client, the rules know.
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _INVOKES = ("", ".get", ".Invoke", ".invoke", ".call", ".apply", ".getObject")
 """How a function in a field or variable is called."""
-_STUB = re.compile(
+_STUB = lazy_regex(
     r"^(?:\w*[a-z]Client|\w+Stub|new\w*Stub|New\w+Client|new|with_interceptor|with_origin|max_\w+_size|Ok|Some|from)$"
 )
 """What makes a view of a channel: a stub of gRPC, and what it is wrapped in."""
@@ -95,7 +94,7 @@ def is_wrapped_result(made: Call, scope: Scope, facts: Facts) -> bool:
     return False
 
 
-_GETTER = re.compile(
+_GETTER = lazy_regex(
     r"(?:@\w+\s*)*(?:(?:public|private|protected|internal|static|override)\s+)*get\s*\w*\s*\("
 )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 SESSION_METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
-_OR_SESSION = re.compile(r"\b(or|else)\s+requests\.[sS]ession\(\)|^requests\.[sS]ession\(\)\s+if\b")
-_ENDLESS = re.compile(r"&?http\.Client\{[^{}]*\}|http\.DefaultClient|new\(http\.Client\)")
+_OR_SESSION = lazy_regex(r"\b(or|else)\s+requests\.[sS]ession\(\)|^requests\.[sS]ession\(\)\s+if\b")
+_ENDLESS = lazy_regex(r"&?http\.Client\{[^{}]*\}|http\.DefaultClient|new\(http\.Client\)")
 
 
 def is_endless_field(call: Call, facts: Facts) -> bool:

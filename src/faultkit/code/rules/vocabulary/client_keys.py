@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.stores import MapStore, Put, given_words, words
 
-_REQUESTS = re.compile(
+_REQUESTS = lazy_regex(
     r"(^|[./])(Request|HttpContext|HttpRequest|HttpServletRequest|ServletRequest|ServerRequest|ServerWebExchange"
     r"|ServerHttpRequest|FastifyRequest|ApplicationCall|RoutingContext|ContainerRequestContext|IncomingMessage)$"
     r"|(gin|echo|fiber|iris)(/v\d+)?\.(Context|Ctx)$"
 )
-_ADDRESSES = re.compile(
+_ADDRESSES = lazy_regex(
     r"<\s*(?:std::net::)?(?:IpAddr|Ipv[46]Addr|SocketAddr|InetAddress|IPAddress)\b|map\[netip\.Addr\]"
 )
 _LEVELS = 2
@@ -55,7 +56,7 @@ def _is_given_by_handler(scope: Scope, facts: Facts, levels: int) -> bool:
 
 _OF_CONTROLLER = frozenset(("Request", "HttpContext"))
 """Members of a controller that hold the request (C#)."""
-_FEW = re.compile(
+_FEW = lazy_regex(
     r"(?<![a-z])(?:endpoint|plan|route|status|kind|locale|lang|version|tenant|region|currency|dialect|format)(?![a-z])",
     re.IGNORECASE,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
@@ -28,13 +29,13 @@ _LOOKUPS = NamePattern(
     r"^_?(?:get|find|fetch|load|read|lookup|look_up|query|select|count|exists|sum|list|search|resolve|by|retrieve|latest"
     r"|current|price|balance|status)(?=_|[A-Z]|$|By)|^(?:By|Get|Find|Fetch|Load|Count|Exists|Lookup|List|Query|Select|Read)",
 )
-_KEYED = re.compile(
+_KEYED = lazy_regex(
     r"(?:[._]|[a-z](?=I))(?:id|Id|ID|uuid|sku|Sku|SKU|key|email|slug|code|ref|number)s?(?:\(\)|\b)|\bid\b|get\w*Id\(\)"
     r"|\bsku\b|&?\w+\.\w+Request\{",
 )
 
 
-_CONTEXT = re.compile(r"\w*[cC]tx|\w+\.Context\(\)")
+_CONTEXT = lazy_regex(r"\w*[cC]tx|\w+\.Context\(\)")
 
 
 def is_store_call(call: Call, facts: Facts) -> bool:

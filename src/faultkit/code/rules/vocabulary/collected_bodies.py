@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.unbounded_bodies import REFUSES_UNDECLARED
@@ -18,29 +19,29 @@ _REQUEST = (
     r"|http_?[rR]equest)"
 )
 _SOURCES = {
-    "javascript": re.compile(
+    "javascript": lazy_regex(
         rf"^{_REQUEST}(?:\.raw)?(?:\.body)?(?:\.(?:setEncoding|values|iterator|on)\(.*\))?$|^(?:message|socket)$"
     ),
-    "python": re.compile(rf"^{_REQUEST}\.(?:stream\(\)|content\.iter_(?:any|chunked|chunks)\(.*\)|content)$"),
-    "rust": re.compile(
+    "python": lazy_regex(rf"^{_REQUEST}\.(?:stream\(\)|content\.iter_(?:any|chunked|chunks)\(.*\)|content)$"),
+    "rust": lazy_regex(
         r"^let (?:Some|Ok)\((?:Ok\()?(?:mut )?\w+\)?(?:\))? = (\w+)\."
         r"(?:next|try_next|data|frame|chunk)\(\)(?:\.await)?\??$"
     ),
 }
 _COLLECTS = {
-    "javascript": re.compile(
+    "javascript": lazy_regex(
         r"\.push\(\s*\w+|\w+\s*\+=\s*(?!\w+\.(?:length|byteLength)\b)\w+|=\s*Buffer\.concat\(\s*\["
     ),
-    "python": re.compile(r"\.(?:extend|append)\(\s*\w+|\b\w+\s*\+=\s*\w+\b(?!\()"),
-    "rust": re.compile(r"\.(?:extend_from_slice|extend|put|put_slice|push|append)\("),
+    "python": lazy_regex(r"\.(?:extend|append)\(\s*\w+|\b\w+\s*\+=\s*\w+\b(?!\()"),
+    "rust": lazy_regex(r"\.(?:extend_from_slice|extend|put|put_slice|push|append)\("),
 }
-_BODY_TYPES = re.compile(r"(?:^|[.:])(?:Payload|Body|BodyDataStream|BodyStream|Incoming|DataStream)$")
-_STREAM_TYPES = re.compile(
+_BODY_TYPES = lazy_regex(r"(?:^|[.:])(?:Payload|Body|BodyDataStream|BodyStream|Incoming|DataStream)$")
+_STREAM_TYPES = lazy_regex(
     r"(?:^|[./:])(?:IncomingMessage|Http2ServerRequest|FastifyRequest|NextRequest|ReadableStream|Readable)$"
 )
-_COMPARES = re.compile(r"(?<![=\-<>])[<>]=?(?![>=])\s*[\w(&*]")
-_NO_COMPARISON = re.compile(r"=>|->|::<[^<>]*>|\b[A-Z]\w*<[^<>]*>|[\"'`][^\"'`\n]*[\"'`]")
-_ENDS = re.compile(r"destroy\(|\b(?:throw|raise|return|break|abort)\b|Err\(")
+_COMPARES = lazy_regex(r"(?<![=\-<>])[<>]=?(?![>=])\s*[\w(&*]")
+_NO_COMPARISON = lazy_regex(r"=>|->|::<[^<>]*>|\b[A-Z]\w*<[^<>]*>|[\"'`][^\"'`\n]*[\"'`]")
+_ENDS = lazy_regex(r"destroy\(|\b(?:throw|raise|return|break|abort)\b|Err\(")
 
 
 def collected_bodies(facts: Facts) -> Iterator[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -32,7 +33,7 @@ _OF_SERVERS = (
     "Microsoft.NET.Sdk.Web",
 )  # fmt: skip
 """Packages of services."""
-_OF_BROWSER = re.compile(
+_OF_BROWSER = lazy_regex(
     r"^(?:window\.\w|(?:local|session)Storage\.\w|(?:chrome|browser)\.(?:runtime|tabs|storage)\b"
     r"|document\.(?:getElement|querySelector|createElement|body|cookie|title|head|addEventListener|location))"
 )
@@ -47,7 +48,7 @@ _FRAMEWORKS = TextPattern(
 _GO_MAIN = TextPattern(rb"^package main\b", re.MULTILINE)
 _GO_COMMANDS = TextPattern(rb"^package \w*(?:cmd|cli|commands?)$", re.MULTILINE)
 _GO_SERVES = TextPattern(rb"ListenAndServe|http\.Server\{|\.Serve\(|HandleFunc|grpc\.NewServer|\.Run\([^)]")
-_OPTION = re.compile(r"timeout|deadline", re.IGNORECASE)
+_OPTION = lazy_regex(r"timeout|deadline", re.IGNORECASE)
 
 
 def is_command_line(facts: Facts) -> bool:

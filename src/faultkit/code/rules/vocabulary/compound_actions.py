@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.live_objects import is_changed_later
@@ -21,11 +22,11 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 _CONCURRENT = NamePattern(r"(^|\.)Concurrent(Hash|SkipList)?(Map|Dictionary)$|^Collections\.synchronizedMap$")
 _ASKS = frozenset(("containsKey", "ContainsKey", "contains"))
 _SETS = frozenset(("put", "set", "replace"))
-_TWICE = re.compile(
+_TWICE = lazy_regex(
     r"if\s*\(\s*(?:this\.)?(\w+)\s*==\s*null\s*\)\s*\{\s*synchronized\b[^{]*\{\s*if\s*\(\s*(?:this\.)?\1\s*==\s*null"
 )
 _THREADS = TextPattern(rb"\bRunnable\b|\bThread\b|\bthread\s*\(")
-_FLAG = re.compile(r"^\(?\s*!?\s*(?:this\.)?(\w+)\s*\)?$")
+_FLAG = lazy_regex(r"^\(?\s*!?\s*(?:this\.)?(\w+)\s*\)?$")
 
 
 def compound_actions(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -95,7 +96,7 @@ def _is_same_for_all(asked: Call, later: Span, facts: Facts) -> bool:
     return not any(call is not None and call.constructs and is_changed_later(call.method) for call in made)
 
 
-_IS_THERE = re.compile(
+_IS_THERE = lazy_regex(
     r"^\(?\s*(?:this\.)?(\w+)\[([^\]]+)\]\s*!=\s*null|^\(?\s*([\w.]+)\s+in\s+(?:this\.)?(\w+)\s*\)?$"
 )
 
@@ -116,8 +117,8 @@ def _asked_by_index(maps: set[str], facts: Facts, regions: list[Region]) -> Iter
             yield Span(step.span.start, later.end), what
 
 
-_INDEXED = re.compile(r"^(?:this\.|self\.)?(\w+)(?:\[(.+)\]|\.get\(([^()]+)\))$")
-_REFUSES = re.compile(
+_INDEXED = lazy_regex(r"^(?:this\.|self\.)?(\w+)(?:\[(.+)\]|\.get\(([^()]+)\))$")
+_REFUSES = lazy_regex(
     r"\b(?:throw|error\()|\breturn(?:@\w+)?\s+(?:false|null|None|Optional\.empty\(\)|[A-Z]\w*[.(])"
 )
 
@@ -146,7 +147,7 @@ def _claimed(maps: set[str], facts: Facts, regions: list[Region]) -> Iterator[tu
             yield Span(each.span.start, later.end), what
 
 
-_LOOKED_UP = re.compile(r"\b(\w+)\s*,\s*(\w+)\s*:?=\s*([\w.]+)\[([^\]\n]+)\]")
+_LOOKED_UP = lazy_regex(r"\b(\w+)\s*,\s*(\w+)\s*:?=\s*([\w.]+)\[([^\]\n]+)\]")
 
 
 def claimed_in_go(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.message_loops import has_only_condition, words_of
@@ -29,7 +30,7 @@ _LARGE = TextPattern(
 """Limits of what is loaded that are too large for what runs at a time: `limit: 5000`."""
 _LISTS_MANY = TextPattern(r"list_?objects_?(v2)?|paginateListObjects", re.IGNORECASE)
 """Lists whose pages have a thousand items unless a call asks for fewer."""
-_LIMITS = re.compile(
+_LIMITS = lazy_regex(
     r"semaphore|limit|pool|\bsem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*\w*(sem|slots)"
     r"|\bslots?\b|\bgate\b|\bpages?\b|\bwaves?\b|\.slice\(|\.take\(|\.Take\(|\bislice\(|\[[^\]\[]*:[^\]\[]*\]",
     re.IGNORECASE,
@@ -39,9 +40,9 @@ _LIMITS_INSIDE = TextPattern(
     re.IGNORECASE,
 )
 """Words that show a limit in a function that is started for each item."""
-_LIMITS_MADE = re.compile(r"semaphore|limit|[pP]ool|throttl|queue|(^|\.)bulkhead", re.IGNORECASE)
+_LIMITS_MADE = lazy_regex(r"semaphore|limit|[pP]ool|throttl|queue|(^|\.)bulkhead", re.IGNORECASE)
 """Names of calls that make a limit."""
-_UNLIMITED = re.compile(
+_UNLIMITED = lazy_regex(
     r"\"[^\"\n]*\"|'[^'\n]*'|//[^\n]*|#[^\n]*|\b\w*limits?\w*\s*[=:]\s*(0|None|null)\b"
     r"|\b\w*pool\.(fetch|query|execute|acquire|connect|getConnection|begin|Query|Exec)\w*"
     r"|\(\s*&?(mut\s+)?[\w.*]*pool\s*\)",
@@ -59,7 +60,7 @@ def _is_refused_if_long(source: str, text: str) -> bool:
     return re.search(rf"{size}\s*>=?\s*(?![01]\b)\w[^;]{{0,60}}?[{{:)]\s*{_LEAVES}", text) is not None
 
 
-_PATH = re.compile(r"[A-Za-z_][\w.]{0,60}")
+_PATH = lazy_regex(r"[A-Za-z_][\w.]{0,60}")
 _LEAVES = r"(?:(?:log\w*|console)\.[^\n;]*[\n;]\s*)?(?:return|throw|raise|continue|break|panic)\b"
 
 
@@ -112,7 +113,7 @@ def is_limited(call: Call, spans: tuple[Span, ...], source: str, facts: Facts) -
 
 ALL_PARTS = "all"
 """What items come from if those of all pages or batches are started before anything waits."""
-_PART = re.compile(r"\w*(?:page|batch|chunk)\w*", re.IGNORECASE)
+_PART = lazy_regex(r"\w*(?:page|batch|chunk)\w*", re.IGNORECASE)
 _WAITS_FOR_TASKS = TextPattern(
     r"\.Wait\(|\.join\b|joinAll|awaitAll|\.await\b|\bawait |gather\(|allOf\(|WhenAll|join_all|join_next"
     r"|\.Acquire\(|<-|coroutineScope|supervisorScope|runBlocking|TaskGroup|nursery|withContext|\.get\(\)|invokeAll|\bwith\b"
@@ -134,7 +135,7 @@ def goes_through_parts(call: Call, facts: Facts) -> bool:
     return _WAITS_FOR_TASKS.search(text) is None
 
 
-_PAGE = re.compile(r"\bpages?\b", re.IGNORECASE)
+_PAGE = lazy_regex(r"\bpages?\b", re.IGNORECASE)
 _LIMITER_MADE = TextPattern(r"\b(?:const|let|var)\s+(\w+)\s*=\s*(?:new\s+)?p-?limit\w*\(", re.IGNORECASE)
 
 
@@ -153,8 +154,8 @@ def has_strong_limit(text: str) -> bool:
     return _STRONG.search(text) is not None
 
 
-_MESSAGES = re.compile(r"messages?|records|msgs", re.IGNORECASE)
-_FEW_RECEIVED = re.compile(
+_MESSAGES = lazy_regex(r"messages?|records|msgs", re.IGNORECASE)
+_FEW_RECEIVED = lazy_regex(
     r"\b(MaxNumberOfMessages|max_?messages|MaxMessages|max_number_of_messages)\b\W{1,4}([1-9]|[1-9]\d)\b",
     re.IGNORECASE,
 )
@@ -203,7 +204,7 @@ def _without_executor(span: Span, call: Call, facts: Facts) -> str:
     return text
 
 
-_USES_POOL = re.compile(
+_USES_POOL = lazy_regex(
     r"(?:pool|queue)(?:\(\))?\.(?:fetch|query|exec|acquire|connect|get|begin|cursor|read|receive|poll|pull)\w*$",
     re.IGNORECASE,
 )
@@ -229,7 +230,7 @@ _MAKERS = {
     "javascript": ("pLimit", "p-limit", "default", "Bottleneck", "bottleneck", "PQueue", "p-queue"),
     "go": ("NewWeighted", "make"),
 }
-_MADE_ALONE = re.compile(
+_MADE_ALONE = lazy_regex(
     r"(^|[./~])p-?limit(\.default)?$|p-queue(\.\w+)?$|bottleneck$|semaphore\.NewWeighted$", re.IGNORECASE
 )
 _USES = frozenset(("Acquire", "schedule", "add", "run"))

@@ -5,27 +5,28 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import Placed
 
-_NAMES = re.compile(
+_NAMES = lazy_regex(
     r"^_*(?:get_?|\w+_)?(?:dsn|(?:database|db|postgres|pg|mysql|mongo(?:db)?|amqp|rabbit(?:mq)?|broker)_?ur[il]"
     r"|conn(?:ection)?_?str(?:ing)?)$",
     re.IGNORECASE,
 )
 _WORDS = (b"dsn", b"url", b"uri", b"conn")
 """One of them is in each such name."""
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_HIDDEN = re.compile(
+_CAMEL = lazy_regex(r"(?<=[a-z])(?=[A-Z])")
+_HIDDEN = lazy_regex(
     r"redact|mask|sanit|scrub|obfusc|omit|strip|without|hide|safe|replace|render_as_string", re.I
 )
-_OTHER = re.compile(rb"sentry|Sentry|raven", re.IGNORECASE)
+_OTHER = lazy_regex(rb"sentry|Sentry|raven", re.IGNORECASE)
 """The DSN of Sentry is no secret."""
 _DATABASES = (
     b"postgres", b"mysql", b"mariadb", b"mongo", b"amqp", b"rabbit", b"sqlalchemy", b"redis", b"database",
     b"npgsql", b"sqlserver", b"asyncpg", b"psycopg", b"gorm",
 )  # fmt: skip
-_SHORT_DATABASES = re.compile(rb"\b(?:pgx|sqlx)\b", re.IGNORECASE)
+_SHORT_DATABASES = lazy_regex(rb"\b(?:pgx|sqlx)\b", re.IGNORECASE)
 
 
 def may_name_connection_string(facts: Facts) -> bool:
@@ -60,8 +61,8 @@ def is_connection_string(name: str, place: Placed, facts: Facts) -> bool:
     return not any(each.value is not None and _HIDDEN.search(each.value.text) for each in made)
 
 
-_PLAIN_NAME = re.compile(r"(?:ur[il]|address|addr|target)s?$", re.IGNORECASE)
-_OPENS = re.compile(
+_PLAIN_NAME = lazy_regex(r"(?:ur[il]|address|addr|target)s?$", re.IGNORECASE)
+_OPENS = lazy_regex(
     r"(?:Client::open|from_url|fromURL|create_engine|create_async_engine|connect_robust|create_pool|createClient|createPool"
     r"|PgPool::connect\w*|\.connect(?:_lazy|_with)?|amqp\.Dial\w*|ParseURL|pgxpool\.New|MongoClient|ConnectionMultiplexer"
     r"\.Connect\w*|mongoose\.connect)\(\s*(?:ctx,\s*|\{\s*url:\s*)?&?([\w.]+)"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.facts.fact_values import Value
 from faultkit.code.facts.facts import Placed
@@ -18,39 +19,39 @@ from faultkit.code.facts.facts import Placed
 _LEVELS = 4
 _LONGEST = 2000
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*")
-_SPACE = re.compile(r"(?:\s|//[^\n]*|#[^\n]*)+")
+_ESCAPE = lazy_regex(r"\\(.)", re.DOTALL)
+_NAME = lazy_regex(r"[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*")
+_SPACE = lazy_regex(r"(?:\s|//[^\n]*|#[^\n]*)+")
 _LITERAL = {
-    "python": re.compile(
+    "python": lazy_regex(
         r"(?P<prefix>[rRbBfFuU]{0,2})(?P<quote>\"\"\"|\'\'\'|\"|\')(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)",
         re.DOTALL,
     ),
-    "javascript": re.compile(
+    "javascript": lazy_regex(
         r"(?P<prefix>String\.raw)?(?P<quote>[\"\'`])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)",
         re.DOTALL,
     ),
-    "java": re.compile(
+    "java": lazy_regex(
         r"(?P<prefix>)(?P<quote>\"\"\"|\")(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)", re.DOTALL
     ),
-    "kotlin": re.compile(
+    "kotlin": lazy_regex(
         r"(?P<prefix>)(?:(?P<quote>\"\"\")(?P<raw>(?:(?!\"\"\").)*)\"\"\"|\"(?P<text>(?:\\.|[^\"\\])*)\")",
         re.DOTALL,
     ),
-    "csharp": re.compile(
+    "csharp": lazy_regex(
         r"(?P<prefix>[@$]{0,2})(?:\"\"\"(?P<raw>.*?)\"\"\"|\"(?P<text>(?:\\.|\"\"|[^\"\\])*)\")", re.DOTALL
     ),
-    "rust": re.compile(
+    "rust": lazy_regex(
         r"(?P<prefix>)(?:b?r(?P<quote>#*)\"(?P<raw>.*?)\"(?P=quote)|\"(?P<text>(?:\\.|[^\"\\])*)\")",
         re.DOTALL,
     ),
-    "go": re.compile(r"(?P<prefix>)(?:`(?P<raw>[^`]*)`|\"(?P<text>(?:\\.|[^\"\\])*)\")", re.DOTALL),
+    "go": lazy_regex(r"(?P<prefix>)(?:`(?P<raw>[^`]*)`|\"(?P<text>(?:\\.|[^\"\\])*)\")", re.DOTALL),
 }
 _HOLES = {
-    "python": re.compile(r"\{\{|\}\}|\{([\w.]+)\}|\{[^{}]*\}"),
-    "javascript": re.compile(r"\$\{\s*([\w.$]+)\s*\}|\$\{[^{}]*\}"),
-    "kotlin": re.compile(r"\$\{\s*([\w.]+)\s*\}|\$([A-Za-z_]\w*)|\$\{[^{}]*\}"),
-    "csharp": re.compile(r"\{\{|\}\}|\{([\w.]+)\}|\{[^{}]*\}"),
+    "python": lazy_regex(r"\{\{|\}\}|\{([\w.]+)\}|\{[^{}]*\}"),
+    "javascript": lazy_regex(r"\$\{\s*([\w.$]+)\s*\}|\$\{[^{}]*\}"),
+    "kotlin": lazy_regex(r"\$\{\s*([\w.]+)\s*\}|\$([A-Za-z_]\w*)|\$\{[^{}]*\}"),
+    "csharp": lazy_regex(r"\{\{|\}\}|\{([\w.]+)\}|\{[^{}]*\}"),
 }
 
 
@@ -126,11 +127,11 @@ def _text_of(written: str, place: Placed, facts: Facts, levels: int) -> str | No
 
 _BETWEEN = r"(?P<between>(?:String\.raw|[rb])?(?:\"[^\"\n]*\"|\'[^\'\n]*\'|``))"
 _JOINS = {
-    "python": re.compile(rf"{_BETWEEN}\.join\(\s*[\[(](?P<items>.*)[\])]\s*,?\s*\)", re.DOTALL),
-    "javascript": re.compile(rf"\[(?P<items>.*)\]\s*\.join\(\s*{_BETWEEN}\s*\)", re.DOTALL),
-    "java": re.compile(rf"String\.join\(\s*{_BETWEEN}\s*,(?P<items>.*)\)", re.DOTALL),
-    "csharp": re.compile(rf"[sS]tring\.(?:Join|Concat)\(\s*{_BETWEEN}\s*,(?P<items>.*)\)", re.DOTALL),
-    "kotlin": re.compile(rf"listOf\((?P<items>.*)\)\.joinToString\(\s*{_BETWEEN}\s*\)", re.DOTALL),
+    "python": lazy_regex(rf"{_BETWEEN}\.join\(\s*[\[(](?P<items>.*)[\])]\s*,?\s*\)", re.DOTALL),
+    "javascript": lazy_regex(rf"\[(?P<items>.*)\]\s*\.join\(\s*{_BETWEEN}\s*\)", re.DOTALL),
+    "java": lazy_regex(rf"String\.join\(\s*{_BETWEEN}\s*,(?P<items>.*)\)", re.DOTALL),
+    "csharp": lazy_regex(rf"[sS]tring\.(?:Join|Concat)\(\s*{_BETWEEN}\s*,(?P<items>.*)\)", re.DOTALL),
+    "kotlin": lazy_regex(rf"listOf\((?P<items>.*)\)\.joinToString\(\s*{_BETWEEN}\s*\)", re.DOTALL),
 }
 """Calls that put the items of a list together, with a text between them."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts
 from faultkit.code.languages.syntax import Span
 
@@ -38,7 +39,7 @@ def coroutines_never_run(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.span, f"{found[1]}() is async, and {call.written}() only calls it: it never runs"
 
 
-_CALLED = re.compile(r"(?:lambda[^:]*:\s*)?((?:self\.)?\w+)(?:\(.*\))?", re.DOTALL)
+_CALLED = lazy_regex(r"(?:lambda[^:]*:\s*)?((?:self\.)?\w+)(?:\(.*\))?", re.DOTALL)
 
 
 def _callback(call: Call) -> Argument | None:

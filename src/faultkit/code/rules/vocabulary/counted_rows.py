@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import refuses_caller
@@ -19,7 +20,7 @@ _CHANGES = (
     "find_one_and_update", "UpdateColumn", "Update", "ExecuteUpdateAsync", "ExecuteUpdate", "values",
     "UpdateOne", "updateFirst", "findAndModify",
 )  # fmt: skip
-_COUNTED = re.compile(
+_COUNTED = lazy_regex(
     r"(\w+)\s*=\s*F\(\s*[\"']\1[\"']\s*\)\s*[-+]|\b(\w+)\s*=\s*\w+\.\2\s*[-+]"  # Django, SQLAlchemy
     r"|[\"']?(\w+)[\"']?\s*:\s*\{\s*(?:decrement|increment)\s*:"  # Prisma
     r"|\$inc[\"']?\s*:\s*\{\s*[\"']?(\w+)"  # MongoDB
@@ -28,7 +29,7 @@ _COUNTED = re.compile(
     r"|SetProperty\(\s*\w+\s*=>\s*\w+\.(\w+)\s*,\s*\w+\s*=>\s*\w+\.\7\s*[-+]"  # Entity Framework
     r"|\.inc\(\s*[\"'](\w+)[\"']"  # Spring Data
 )
-_HELD = re.compile(r"pessimistic|optimistic|(?<![a-z])version", re.IGNORECASE)
+_HELD = lazy_regex(r"pessimistic|optimistic|(?<![a-z])version", re.IGNORECASE)
 
 
 def counted_rows(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report
 
 _PIECES = {
-    "javascript": re.compile(r"^(?:res|response|reply\.raw|ctx\.res)\.write$"),
-    "csharp": re.compile(r"(?:^|\.)Response\.(?:Body\.|BodyWriter\.)?Write(?:Line)?Async$"),
+    "javascript": lazy_regex(r"^(?:res|response|reply\.raw|ctx\.res)\.write$"),
+    "csharp": lazy_regex(r"(?:^|\.)Response\.(?:Body\.|BodyWriter\.)?Write(?:Line)?Async$"),
 }
 _WORDS = {
     "python": (b"streamingresponse", b"streaminghttpresponse", b"stream_with_context", b"streamresponse"),
@@ -25,13 +26,13 @@ _WORDS = {
     "kotlin": (b"respondtextwriter", b"respondoutputstream", b"respondbyteswriter"),
     "go": (b"responsewriter",),
 }
-_BREAKS = re.compile(
+_BREAKS = lazy_regex(
     r"destroy|[aA]bort|\.close\(|panic\(|ErrAbortHandler|Hijack|[tT]railer|cancel\(|terminate|headersSent|HasStarted"
     r"|written|truncated|incomplete|status|Status|http\.Error|error\"|'error|yield"
 )
 _EVENTS = (b"event-stream", b"text/x-ndjson", b"websocket")
 """Streams of events, which have no whole."""
-_GONE = re.compile(
+_GONE = lazy_regex(
     r"Cancel|GeneratorExit|Disconnect|ClientAbort|BrokenPipe|IOException|ConnectionReset|EofException|Interrupted|Closed"
 )
 _WRITERS = ("respondTextWriter", "respondOutputStream", "respondBytesWriter")
@@ -73,7 +74,7 @@ def _sends_pieces(each: Try, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_STREAMS = re.compile(r"(?:^|\.)(?:StreamingResponse|StreamingHttpResponse|stream_with_context|Response)$")
+_STREAMS = lazy_regex(r"(?:^|\.)(?:StreamingResponse|StreamingHttpResponse|stream_with_context|Response)$")
 
 
 def _is_streamed(scope: Scope, facts: Facts) -> bool:
@@ -120,7 +121,7 @@ def _in_events(facts: Facts) -> Iterator[Span]:
 
 # Go: rows that are copied to the client.
 
-_ROWS = re.compile(r"^(?:Query|QueryContext|Queryx|QueryxContext|Find|Aggregate|QueryRows|Rows)$")
+_ROWS = lazy_regex(r"^(?:Query|QueryContext|Queryx|QueryxContext|Find|Aggregate|QueryRows|Rows)$")
 
 
 def _go(facts: Facts) -> Iterator[Span]:

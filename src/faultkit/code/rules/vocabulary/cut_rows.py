@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -36,13 +37,13 @@ _MATERIALIZES = frozenset(("ToListAsync", "ToArrayAsync", "ToList", "ToArray", "
 EF_TABLE = r"(?:[cC]ontext|[dD]b|[cC]tx)\.(?:[A-Z]\w*|Set\(\))"
 """A table of Entity Framework, as an expression."""
 _OF_TABLE = NamePattern(rf"{EF_TABLE}\.")
-_BOUNDED = re.compile(r"\.(Take|Skip|GroupBy|Distinct|First\w*|limit|take|Find)\(\)")
-_FINDER = re.compile(r"(?:Repository|Repo|Dao|DAO|Mapper)\.(?:find|list|get|search|query)(?:All|\w*By)\w*$")
-_LIMITED_NAME = re.compile(r"Top\d*|First\d*|Page|Limit|Latest|ById(?:In)?$|ByIds$")
-_PAGE = re.compile(r"(?i)page|limit|size|max|top")
-_LENGTHS = re.compile(r"\.(Count|Length|length|size|isEmpty|isNotEmpty|Any|len|is_empty)\b")
+_BOUNDED = lazy_regex(r"\.(Take|Skip|GroupBy|Distinct|First\w*|limit|take|Find)\(\)")
+_FINDER = lazy_regex(r"(?:Repository|Repo|Dao|DAO|Mapper)\.(?:find|list|get|search|query)(?:All|\w*By)\w*$")
+_LIMITED_NAME = lazy_regex(r"Top\d*|First\d*|Page|Limit|Latest|ById(?:In)?$|ByIds$")
+_PAGE = lazy_regex(r"(?i)page|limit|size|max|top")
+_LENGTHS = lazy_regex(r"\.(Count|Length|length|size|isEmpty|isNotEmpty|Any|len|is_empty)\b")
 
-_SORTS = re.compile(r"(^|\.)(sort|sorted|Sort\w*|sort_by\w*|Slice|SliceStable)$")
+_SORTS = lazy_regex(r"(^|\.)(sort|sorted|Sort\w*|sort_by\w*|Slice|SliceStable)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def _is_python_query(call: Call, facts: Facts) -> bool:
     return "select(" in text and ".where(" in text and not _BOUNDS.search(text)
 
 
-_BOUNDS = re.compile(
+_BOUNDS = lazy_regex(
     r"\.(limit|fetch|slice|first|yield_per|paginate|get|group_by|distinct)\(|\[[^\]]*:|func\."
 )
 

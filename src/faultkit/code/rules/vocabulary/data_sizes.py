@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop
 
-_DATA = re.compile(
+_DATA = lazy_regex(
     r"(row|line|record|event|entry|entrie|item|order|user|customer|product|message|msg|transaction|chunk|post|comment"
     r"|document|doc|payment|invoice|ticket|article|reading|sample|metric|email|notification|account|contact"
     r"|subscriber|visit|employee|student|review|sale|purchase|shipment|booking|reservation|trade|device|movie|book"
@@ -19,27 +20,27 @@ _DATA = re.compile(
     r"|(people|inventory|catalog(ue)?|history|feed|inbox|backlog|frontier|corpus|stdin|_ids|[a-z]Ids|^ids|^data)$",
     re.IGNORECASE,
 )
-_FEW = re.compile(
+_FEW = lazy_regex(
     r"(arg|argv|option|setting|config|plugin|provider|backend|handler|listener|hook|header|column|field|table|param"
     r"|locale|language|role|permission|server|host|broker|mode|kind|type|flag|env|default|allow|deny|exclude"
     r"|include|valid|known|supported|required|reserved|missing|extra|definition)(_?names?|_?ids?|s)?$"
     r"|^(args|argv|opts|env|cfg)|config|setting|option",
     re.IGNORECASE,
 )
-_SHORT_NAME = re.compile(r"[xyz]s|arr|lst")
+_SHORT_NAME = lazy_regex(r"[xyz]s|arr|lst")
 """Names that say nothing."""
-_OWNERS = re.compile(
+_OWNERS = lazy_regex(
     r"^(self|this|req|request|res|resp|response|r|body|data|ctx|context|c|event|payload|result|results|page|state|input"
     r"|params|json|args|db|store|repo|app|input|message|msg)$"
 )
 """Objects whose lists may be long; the `lines` of an `order` are few."""
-_WRAPPERS = re.compile(
+_WRAPPERS = lazy_regex(
     r"\.(values|items|keys|entries|iter|stream|all|toArray|copy|list|models|rows|getContent|get\w*All)\(\)|\.(iterator|yield_per)\([^()]*\)"
 )
-_FUNCTIONS = re.compile(
+_FUNCTIONS = lazy_regex(
     r"\b(list|sorted|len|range|enumerate|reversed|tuple|set|iter|Object\.\w+)\(|\.(length|size)\b"
 )
-_ITEMS = re.compile(
+_ITEMS = lazy_regex(
     r"row|record|order|user|customer|product|transaction|payment|invoice|comment|employee|student|post|article|ticket"
 )
 """Items of which there are many, whatever their list is called: `for user in incoming`."""
@@ -47,10 +48,10 @@ _NAMELESS = frozenset(
     ("list", "all", "result", "results", "values", "array", "arr", "collection", "them", "input")
 )
 """Lists that are named by what they are: the name of the item says more."""
-_QUEUE = re.compile(r"queue|backlog|frontier|jobs|messages|events|open_?list", re.I)
-_STEP = re.compile(r"\+=\s*(?![12]\b)\w")
-_READS = re.compile(r"\b(read\w*|[nN]ext|Scan|hasNext\w*|poll)\(")
-_SOURCES = re.compile(
+_QUEUE = lazy_regex(r"queue|backlog|frontier|jobs|messages|events|open_?list", re.I)
+_STEP = lazy_regex(r"\+=\s*(?![12]\b)\w")
+_READS = lazy_regex(r"\b(read\w*|[nN]ext|Scan|hasNext\w*|poll)\(")
+_SOURCES = lazy_regex(
     r"\b(fetchall|fetch_all|readlines|readAllLines|splitlines|split|findAll|findMany|find|query|Query|all|json"
     r"|toArray|getResultList|ReadFile|readFile\w*|scan|select)\("
 )
@@ -102,7 +103,7 @@ def is_few(over: str) -> bool:
     return _FEW.search(last_word(over)) is not None
 
 
-_OF_ONE = re.compile(
+_OF_ONE = lazy_regex(
     r"(segment|strateg(y|ie)|index|indice|idx|model|credential|route|endpoint|environment|scope|polic(y|ie)|plan|region|version"
     r"|variant|tool|source|sort_?order|existing_?order|key_?part)(_?ids?|_?names?|s|es)?$",
     re.IGNORECASE,
@@ -127,7 +128,7 @@ def is_given(loop: Loop, facts: Facts) -> bool:
     )
 
 
-_KEYS = re.compile(
+_KEYS = lazy_regex(
     r"(?:^|[._\"'\[(&!]|(?<=[a-z]))(id|uuid|guid|sku|email|e_?mail|url|ref|reference|isbn|ean|iban|phone|number|code|key|hash"
     r"|slug|address|username|plate|barcode|vin|zip)s?(?:\(\)|[\"'\])]|$)",
     re.IGNORECASE,

@@ -6,25 +6,26 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts
 
-_SQLALCHEMY = re.compile(r"^(?:\w+\.)?relationship\(\s*(?:lambda:\s*)?['\"]?([A-Z]\w*)?")
-_LOADED_WITH = re.compile(r"\blazy\s*=\s*(?:['\"](?!select['\"]|true)|False)")
+_SQLALCHEMY = lazy_regex(r"^(?:\w+\.)?relationship\(\s*(?:lambda:\s*)?['\"]?([A-Z]\w*)?")
+_LOADED_WITH = lazy_regex(r"\blazy\s*=\s*(?:['\"](?!select['\"]|true)|False)")
 """Strategies of SQLAlchemy other than a query at the first read."""
-_MAPPED = re.compile(r"Mapped\[[^=]*?([A-Z]\w*)['\"]?\s*(?:\|\s*None)?\s*\]*['\"]?\s*=")
-_DJANGO = re.compile(
+_MAPPED = lazy_regex(r"Mapped\[[^=]*?([A-Z]\w*)['\"]?\s*(?:\|\s*None)?\s*\]*['\"]?\s*=")
+_DJANGO = lazy_regex(
     r"^(?:\w+\.)?(ForeignKey|OneToOneField|ManyToManyField)\(\s*(?:to\s*=\s*)?['\"]?([\w.]+)"
 )
-_RELATED_NAME = re.compile(r"related_name\s*=\s*['\"]([a-z]\w*)['\"]")
-_JPA_ONE = re.compile(r"@(?:\w+:)?(?:\w+\.)*(?:ManyToOne|OneToOne)\b[^@]*\bLAZY\b")
-_JPA_MANY = re.compile(r"@(?:\w+:)?(?:\w+\.)*(?:OneToMany|ManyToMany|ElementCollection)\b(?![^@]*\bEAGER\b)")
-_JPA_GROUPED = re.compile(r"@(?:\w+:)?(?:\w+\.)*(?:BatchSize|Fetch)\(")
-_OF_MANY = re.compile(r"\b\w*(?:List|Set|Collection|Iterable|Map)<(?:[\w.]+,\s*)?(?:out )?(\w+)>")
-_EXPOSED = re.compile(
+_RELATED_NAME = lazy_regex(r"related_name\s*=\s*['\"]([a-z]\w*)['\"]")
+_JPA_ONE = lazy_regex(r"@(?:\w+:)?(?:\w+\.)*(?:ManyToOne|OneToOne)\b[^@]*\bLAZY\b")
+_JPA_MANY = lazy_regex(r"@(?:\w+:)?(?:\w+\.)*(?:OneToMany|ManyToMany|ElementCollection)\b(?![^@]*\bEAGER\b)")
+_JPA_GROUPED = lazy_regex(r"@(?:\w+:)?(?:\w+\.)*(?:BatchSize|Fetch)\(")
+_OF_MANY = lazy_regex(r"\b\w*(?:List|Set|Collection|Iterable|Map)<(?:[\w.]+,\s*)?(?:out )?(\w+)>")
+_EXPOSED = lazy_regex(
     r"\bby\s+(\w+)\s+(?:referencedOn|optionalReferencedOn|backReferencedOn|optionalBackReferencedOn"
     r"|(referrersOn|optionalReferrersOn|via))\b"
 )
-_VIRTUAL = re.compile(r"public\s+virtual\s[^{]*\{\s*get;[^}]*\bset;")
+_VIRTUAL = lazy_regex(r"public\s+virtual\s[^{]*\{\s*get;[^}]*\bset;")
 _CSHARP_VALUES = frozenset(
     ("DateTime", "DateTimeOffset", "Guid", "TimeSpan", "DateOnly", "TimeOnly", "String", "Decimal", "Uri")
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.facts.facts import Placed
@@ -135,7 +136,7 @@ class Value:
         return not names.isdisjoint(re.findall(r"[A-Za-z_]\w*", text))
 
 
-_LEAVES_OUT = re.compile(
+_LEAVES_OUT = lazy_regex(
     r"\bnot\b|!|\bdifference|\bexcept|\bminus|\s-\s|filter|without|reject|subtract|[nN]one\(|\bretain|\bLEFT\b",
     re.IGNORECASE,
 )

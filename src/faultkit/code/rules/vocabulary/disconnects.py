@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -39,9 +40,9 @@ class _Form:
     ends: re.Pattern[str]
 
 
-_JAVASCRIPT = _Form(("setInterval",), re.compile(r"^(clearInterval|clearTimeout|clear|unref|close)$"))
+_JAVASCRIPT = _Form(("setInterval",), lazy_regex(r"^(clearInterval|clearTimeout|clear|unref|close)$"))
 _JVM = _Form(
-    ("scheduleAtFixedRate", "scheduleWithFixedDelay"), re.compile(r"^(cancel\w*|shutdown\w*|stop|dispose)$")
+    ("scheduleAtFixedRate", "scheduleWithFixedDelay"), lazy_regex(r"^(cancel\w*|shutdown\w*|stop|dispose)$")
 )
 _FORMS = {
     "javascript": _JAVASCRIPT,
@@ -49,7 +50,7 @@ _FORMS = {
     "tsx": _JAVASCRIPT,
     "java": _JVM,
     "kotlin": _JVM,
-    "csharp": _Form(("Timer",), re.compile(r"^(Dispose\w*|Stop|Change|Cancel\w*)$")),
+    "csharp": _Form(("Timer",), lazy_regex(r"^(Dispose\w*|Stop|Change|Cancel\w*)$")),
 }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -20,13 +21,13 @@ from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_rep
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_REFUSED = re.compile(
+_REFUSED = lazy_regex(
     r"(Json|Parse|Format|Decod|Deseriali|Seriali|Validation|Argument|Duplicate|NotFound|DoesNotExist|Exists|Conflict"
     r"|Invalid|Key|Value|Type|Interrupted|Cancel|Poison|Optimistic|Stale|Unsupported|ClassCast|Malformed|Constraint"
     r"|Integrity|Unicode|Unprocessable|BadRequest|Rejected|Schema|Empty|Mapping|Ignor|Skip)\w*$"
 )
 """Errors after which the same message can only fail again, or which say that its work is done."""
-_OF_WORK = re.compile(
+_OF_WORK = lazy_regex(
     r"(?:^|\.)(?:Runtime|IO|Timeout|SQL\w*|Sql\w*|DataAccess\w*|Connection\w*|Operational|Database|Db\w*|Http\w*|Socket|Client"
     r"|Network|Transient\w*|Mongo\w*|Redis\w*|Kafka\w*|Amqp\w*|Request)(?:Exception|Error)$"
 )
@@ -34,7 +35,7 @@ _OF_WORK = re.compile(
 _USES_OUTCOME = frozenset(
     ("getOrThrow", "getOrElse", "getOrNull", "fold", "isFailure", "isSuccess", "exceptionOrNull", "recover")
 )
-_IS_ERR = re.compile(r"^!?\s*([\w.]+)\.is_err\(\)$")
+_IS_ERR = lazy_regex(r"^!?\s*([\w.]+)\.is_err\(\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +170,9 @@ def _drops(handler: Handler, facts: Facts) -> bool:
 
 
 _RESULT = {
-    "go": re.compile(r"\)\s*[\w(*\[]"),
-    "rust": re.compile(r"->"),
-    "kotlin": re.compile(r"\)\s*:\s*(?!Unit)\w"),
+    "go": lazy_regex(r"\)\s*[\w(*\[]"),
+    "rust": lazy_regex(r"->"),
+    "kotlin": lazy_regex(r"\)\s*:\s*(?!Unit)\w"),
 }
 
 
@@ -221,7 +222,7 @@ def _promises(facts: Facts) -> Iterator[DroppedFailure]:
             yield DroppedFailure(call.span, call.span, call.origin.span)
 
 
-_FALSE = re.compile(r"^(?:false|False)$")
+_FALSE = lazy_regex(r"^(?:false|False)$")
 
 
 @lru_cache(maxsize=4)
@@ -245,7 +246,7 @@ def _ignored_answers(facts: Facts) -> Iterator[DroppedFailure]:
             yield DroppedFailure(call.span, call.span, call.span)
 
 
-_DECIDES = re.compile(r"fulfilled|\.filter\(|\.throw\b|\bthrow\b")
+_DECIDES = lazy_regex(r"fulfilled|\.filter\(|\.throw\b|\bthrow\b")
 
 
 def _settled(facts: Facts) -> Iterator[DroppedFailure]:
@@ -270,7 +271,7 @@ def _outcomes(facts: Facts) -> Iterator[DroppedFailure]:
             yield DroppedFailure(last.span, last.span, call.span)
 
 
-_PASSED_ON = re.compile(rb"(?:\s*\.await)?\s*\?")
+_PASSED_ON = lazy_regex(rb"(?:\s*\.await)?\s*\?")
 
 
 def is_passed_on(call: Call, facts: Facts) -> bool:

@@ -12,20 +12,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.returned_values import own_function
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _FUTURE = r"(?:(?:Completable|Listenable|Api|Settable)?Future|CompletionStage|Deferred|Mono|Uni)\s*<"
-_KOTLIN = re.compile(rf":\s*{_FUTURE}")
+_KOTLIN = lazy_regex(rf":\s*{_FUTURE}")
 _DECLARED = TextPattern(
     r"^\s*(?:public\s+|suspend\s+|abstract\s+)*(?:fun\s+(\w+)\s*\([^;{}]*\)\s*:\s*"
     rf"{_FUTURE}|{_FUTURE}[^(){{}};=]*>\s+(\w+)\s*\([^;{{}}]*\)\s*;)",
     re.MULTILINE,
 )
 """Methods of interfaces of this text."""
-_SEES = re.compile(
+_SEES = lazy_regex(
     r"\.\s*(?:exceptionally\w*|handle\w*|whenComplete\w*|onError\w*|doOnError|subscribe|get|join)\s*[({]"
 )
 _LOOPS = frozenset(("forEach", "forEachIndexed", "onEach", "forEachOrdered", "ifPresent"))
@@ -71,7 +72,7 @@ def _jvm(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.span, f"nothing sees an error of {call.written}(): its future is dropped"
 
 
-_VALUE_OF_SWITCH = re.compile(r"(?:\breturn|=|\byield|->|[(,])\s*switch\b")
+_VALUE_OF_SWITCH = lazy_regex(r"(?:\breturn|=|\byield|->|[(,])\s*switch\b")
 
 
 def _is_chosen(call: Call, facts: Facts) -> bool:
@@ -150,7 +151,7 @@ def _raced(facts: Facts) -> Iterator[tuple[Span, str]]:
                 break
 
 
-_SIGNALS = re.compile(r"^(?:Delay|Run|Wait|When(?!All$))")
+_SIGNALS = lazy_regex(r"^(?:Delay|Run|Wait|When(?!All$))")
 
 
 def _is_signal(call: Call, facts: Facts) -> bool:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.vocabulary.connections import is_of_connection
 from faultkit.code.rules.vocabulary.started_tasks import endless_loop
 
-_RECEIVES = re.compile(r"\b(\w+)\.(?:recv|next|changed)\(\)\s*\.await")
-_FAILS_WITH_CLIENT = re.compile(
+_RECEIVES = lazy_regex(r"\b(\w+)\.(?:recv|next|changed)\(\)\s*\.await")
+_FAILS_WITH_CLIENT = lazy_regex(
     r"\.(?:send|write\w*|feed|flush|closed|is_closed|cancelled)\(|select!|\?\s*[;)]"
 )
-_STOPPED = re.compile(
+_STOPPED = lazy_regex(
     r"\.abort(?:_handle|_all)?\(|CancellationToken|AbortOnDrop|\bimpl\b[^{]*\bDrop\s+for\b|JoinSet"
 )
 _LEVELS = 3

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import LIKELY, POSSIBLE
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -64,17 +65,17 @@ def _is_own_object(call: Call, facts: Facts) -> bool:
 
 _OWN_MODULES = (".", "@/", "~/", "#", "src/")
 """Beginnings of modules of the program itself."""
-_MADE = re.compile(r"new\s+(\w+)")
+_MADE = lazy_regex(r"new\s+(\w+)")
 _PROMISED = TextPattern(
     r"^\s*(?:public\s+|abstract\s+)?(\w+)\s*(?:<[^>(]*>)?\([^()]*\)\s*:\s*Promise<", re.MULTILINE
 )
-_OF_SERVICE = re.compile(
+_OF_SERVICE = lazy_regex(
     r"(Repository|Client|Api|Gateway|Publisher|Producer|Mailer|Mail|MailService|Notifier|Notifications?|Queue|Audit\w*"
     r"|Store|Sender|Storage|Webhooks?|Crm)(Service)?$"
 )
-_STORES = re.compile(r"(Repository|Client|Gateway|Publisher|Producer|Queue|Audit\w*|Store|Storage)$")
+_STORES = lazy_regex(r"(Repository|Client|Gateway|Publisher|Producer|Queue|Audit\w*|Store|Storage)$")
 """Types whose methods wait for another program; those of other services may only tell listeners."""
-_DOES = re.compile(
+_DOES = lazy_regex(
     r"^(send|save|insert|create|update|upsert|delete|remove|notify|upload|record|store|index|charge|refund|publish|enqueue"
     r"|sync|track|write|append|mark|push|archive|process)([A-Z]\w*)?$"
 )
@@ -126,11 +127,11 @@ _EITHER = frozenset(
 )
 _REPLIES = frozenset(("reply", "res", "response", "rep"))
 """Answers of a server: their methods send at once, and are thenable to be returned."""
-_SENDS = re.compile(
+_SENDS = lazy_regex(
     r"(^|\.)\w*([rR]epo(sitory)?|[cC]lient|[aA]pi|[gG]ateway|[sS]torage|[sS]tore|[aA]udit\w*|[cC]rm|[dD]b)"
     r"\.(send|save|insert|create|update|upsert|delete|notify|upload|record|store|index|charge|refund)([A-Z]\w*)?$"
 )
-_MAILS = re.compile(
+_MAILS = lazy_regex(
     r"(^|\.)\w*([mM]ailer|[mM]ailService|[eE]mailService|[nN]otifier|[nN]otificationService|[pP]ublisher|[pP]roducer"
     r"|[qQ]ueue)\.(send|publish|notify|enqueue|add)\w*$"
 )

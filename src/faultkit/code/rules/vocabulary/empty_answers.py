@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -19,7 +20,7 @@ from faultkit.code.rules.vocabulary.empty_values import is_empty_list, says_fail
 from faultkit.code.rules.vocabulary.failures import has_comment, is_count_or_report
 
 _OK = r"(?:20\d|(?:http|fiber)\.StatusOK|HttpStatusCode\.OK|StatusCode::OK|HttpStatus\.OK)"
-_WRAPPED = re.compile(
+_WRAPPED = lazy_regex(
     rf"^(?:return\s+)?(?:await\s+)?[\w.:]+!?(?:\((?:{_OK})?\)(?:\.|::)\w+)*"
     rf"\(\s*(?:{_OK}\s*,)?(.*?)(?:,\s*{_OK})?\s*\)[\s;]*$",
     re.DOTALL,
@@ -95,7 +96,7 @@ def _is_in_answer(call: Call, facts: Facts) -> bool:
     return False
 
 
-_MESSAGE = re.compile(
+_MESSAGE = lazy_regex(
     r"^(?:&?(?:new\s+)?(?:\w+\.)*[A-Z]\w*(?:\{\}|\(\))|[A-Z]\w*(?:\.|::)(?:getDefaultInstance|default)\(\)"
     r"|[A-Z]\w*\.newBuilder\(\)\.build\(\))(?:\s*,\s*nil)?$"
 )
@@ -114,7 +115,7 @@ _GRAPHQL = (b"graphql", b"querymapping", b"resolver", b"strawberry", b"graphene"
 _RESOLVES = frozenset(
     ("QueryMapping", "SchemaMapping", "DgsQuery", "DgsData", "Query", "ResolveField", "query")
 )
-_OF_QUERY = re.compile(r"(?:^|\.)(?:Query|QueryRoot|\w*[qQ]ueryResolver)$")
+_OF_QUERY = lazy_regex(r"(?:^|\.)(?:Query|QueryRoot|\w*[qQ]ueryResolver)$")
 
 
 def _resolves(scope: Scope, facts: Facts) -> bool:
@@ -187,7 +188,7 @@ def _still_empty(each: Try, end: int, scope: Scope, facts: Facts) -> str:
     return ""
 
 
-_MADE = re.compile(r"(?i)new|newBuilder|\w*Builder|default|getDefaultInstance|create|dict|Map|of")
+_MADE = lazy_regex(r"(?i)new|newBuilder|\w*Builder|default|getDefaultInstance|create|dict|Map|of")
 
 
 def _filled(each: Try, end: int, scope: Scope, facts: Facts) -> str:
@@ -265,7 +266,7 @@ def _is_emptied(given: str, each: Try, scope: Scope, facts: Facts) -> bool:
 
 
 _MEMBER = r"\s*\w+(?:\s*:\s*[\w.]+)?\s*"
-_EMPTIED = re.compile(rf"\{{(?:{_MEMBER},)*\s*(\w+)\s*:\s*\[\s*\]\s*(?:,{_MEMBER})*,?\s*\}}")
+_EMPTIED = lazy_regex(rf"\{{(?:{_MEMBER},)*\s*(\w+)\s*:\s*\[\s*\]\s*(?:,{_MEMBER})*,?\s*\}}")
 """An object with one empty list."""
 
 

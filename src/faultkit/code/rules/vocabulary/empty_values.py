@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
+
 _NOTHING = (
     r"(?:\[\]|\{\}|\(\)|None|null|nil|undefined|0|0L|0\.0|\"\"|''|``|false|False|empty\w+(?:<[^<>]*>)?\(\)"
     r"|\w*[a-z]Of(?:<[^<>]*>)?\(\)|(?:List|Set|Map|Optional)\.(?:of|empty)\(\)|Collections\.empty\w+\(\)"
@@ -11,18 +13,18 @@ _NOTHING = (
 )
 _FIELD = rf"(?:[\"'\w]+\s*[=:]\s*)?{_NOTHING}"
 _FIELDS = rf"{_FIELD}(?:\s*,\s*{_FIELD})*\s*,?"
-_MADE = re.compile(
+_MADE = lazy_regex(
     rf"^(?:&?(?:new\s+)?[A-Z]\w*(?:(?:\.|::)\w+)*(?:<[^<>]*>)?\s*\(\s*{_FIELDS}\s*\)"
     rf"|(?:&?[A-Za-z]\w*(?:(?:\.|::)\w+)*\s*)?\{{\s*(?:{_FIELDS})?\s*\}}"
     rf"|\(?{_FIELD}(?:\s*,\s*{_FIELD})+\)?"
     r"|[A-Z]\w*(?:<[^<>]*>)?(?:\.|::)(?:empty|Empty|EMPTY|default|NONE)(?:\(\))?)$"
 )
-_LIST = re.compile(
+_LIST = lazy_regex(
     r"\[\]|\{\}|\bempty|\bEmpty|EMPTY|Of(?:<[^<>]*>)?\(\)|\.of\(\)|vec!|Vec::|\bnil\b|list\(\)|default\b"
 )
 
 
-_SAYS_FAILED = re.compile(
+_SAYS_FAILED = lazy_regex(
     r"(?i)\b(?:is_?)?(?:ok|success|successful|succeeded|valid|available|healthy|loaded)[\"']?\s*[=:]\s*false\b"
 )
 """A field by which an object says that it is no answer."""
@@ -40,7 +42,7 @@ def is_made_of_nothing(text: str) -> bool:
     return _MADE.match(text) is not None and _LIST.search(text) is not None
 
 
-_EMPTY_LIST = re.compile(
+_EMPTY_LIST = lazy_regex(
     r"^(?:\[\]|\(\)|list\(\)|set\(\)|new (?:List|Array|ArrayList|HashSet|Set)\b.*|Array\.Empty<.*>\(\)"
     r"|Enumerable\.Empty<.*>\(\)"
     r"|Collections\.empty(?:List|Set)\(\)|(?:List|Set|Stream)\.(?:of|empty)\(\)|empty(?:List|Set)(?:<[^<>]*>)?\(\)"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Loop, Place, Try
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -29,7 +30,7 @@ _CHANGES = NamePattern(
     r"|Send|Write|Flush|Ping|Publish|Put|Ack|Save|Insert|Update|Delete|Exec|Commit|Encode|encode)(?![a-z])"
 )
 """Calls that do not ask for data."""
-_RESULT = re.compile(r"->\s*[^{]*Result\b")
+_RESULT = lazy_regex(r"->\s*[^{]*Result\b")
 
 
 def breaks_on_failure(facts: Facts) -> Iterator[tuple[Handler, Call]]:
@@ -48,7 +49,7 @@ def breaks_on_failure(facts: Facts) -> Iterator[tuple[Handler, Call]]:
                 break
 
 
-_BAD_STATUS = re.compile(
+_BAD_STATUS = lazy_regex(
     r"\bif\s*!?\s*\(?\s*(?:not\s+|!\s*)?\w+(?:\.\w+)*\.(?:ok|IsSuccessStatusCode|isSuccessful|is_success|is_error)\b(?:\(\))?\s*\)?"
     r"|\bif\s*\(?\s*\w+(?:\.\w+)*\.(?:status_code|statusCode|StatusCode|status)(?:\(\))?\s*(?:!==?|>=)\s*[\w.]+\s*\)?"
 )
@@ -74,7 +75,7 @@ def breaks_on_status(facts: Facts) -> Iterator[Span]:
             yield arm.fork
 
 
-_END = re.compile(
+_END = lazy_regex(
     r"(?:^|\.)(?:EOF\w*|End[oO]f\w+|StopIteration|StopAsyncIteration|KeyboardInterrupt|QueueEmpty|Empty)$"
 )
 """Errors by which a source says that there is no more."""
@@ -144,17 +145,17 @@ def _root(name: str) -> str:
 
 # Rust: patterns that take an error for the end.
 
-_FIRST_ONLY = re.compile(r"let\s+(?:Ok\s*\(\s*Some\s*\(|Some\s*\(\s*Ok\s*\()")
-_ENDLESS_SOURCES = re.compile(
+_FIRST_ONLY = lazy_regex(r"let\s+(?:Ok\s*\(\s*Some\s*\(|Some\s*\(\s*Ok\s*\()")
+_ENDLESS_SOURCES = lazy_regex(
     r"\bws\b|socket|\bconn|\brx\b|receiver|incoming|listener|accept\(|stdout|stderr|stdin|signal|recv\(|websocket"
     r"|ws_|subscri|\bevents?\b|child|heartbeat",
     re.IGNORECASE,
 )
 """Sources that have no whole: they end when the peer goes."""
-_ELSE = re.compile(
+_ELSE = lazy_regex(
     r"let\s+(?:Ok\s*\(\s*Some|Some\s*\(\s*Ok)\s*\([^;{}]*?=\s*([^;{}]*?)\s*else\s*\{\s*break;?\s*\}"
 )
-_FLATTENED = re.compile(
+_FLATTENED = lazy_regex(
     r"\.(?:lines|records|into_records|deserialize(?:::<[^>]*>)?|into_deserialize(?:::<[^>]*>)?|query_map|query_and_then"
     r"|fetch|query_raw|bytes_stream|into_stream|rows_stream|stream)"
     r"\((?:[^()]|\([^()]*\))*\)(?:\s*\.await)?\s*\??\s*\.(?:flatten\(\)|(?:filter_map|flat_map|map_while)\(\s*"

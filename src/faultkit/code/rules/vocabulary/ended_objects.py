@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Value, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.kept_clients import captures_client, kept_in_collections
@@ -31,12 +32,12 @@ _ADDS = NamePattern(
 _CLEARLY = NamePattern(r"listener|observer|callback|subscriber|watcher|handler", re.IGNORECASE)
 _GENERAL = frozenset(("on", "add", "register", "connect", "join", "attach", "Add", "Register"))
 _SCRIPTS = ("typescript", "javascript", "tsx")
-_REMOVES = re.compile(
+_REMOVES = lazy_regex(
     r"\b(remove\w*|Remove\w*|un_?register\w*|Unregister\w*|un_?subscribe\w*|Unsubscribe\w*|deregister\w*|detach\w*"
     r"|off|dispose\w*|Dispose\w*|discard|cancel\w*|Cancel\w*|disconnect\w*|leave|Leave|unsub\w*|takeUntil\w*|delete"
     r"|close|Close|takeWhile|first|take|release)\s*\(|\bonce\s*:\s*true|\bminus(Assign)?\b|-=|takeUntil|using\s+var"
 )
-_TAKES_AWAY = re.compile(
+_TAKES_AWAY = lazy_regex(
     r"\b(remove\w*|Remove\w*|un_?register\w*|Unregister\w*|un_?subscribe\w*|Unsubscribe\w*|deregister\w*|detach\w*|off"
     r"|takeUntil\w*|discard|unsub\w*|disconnect\w*|stopObserving)\s*\(|-=|takeUntil"
 )
@@ -47,10 +48,10 @@ _ENDS = frozenset(
      "terminate", "disconnectedCallback", "handleDisconnect", "onDisconnected", "preDestroy", "cleanup")
 )  # fmt: skip
 """Methods that end an object."""
-_BEGINS = re.compile(
+_BEGINS = lazy_regex(
     r"^(constructor|_?(start|connect|open|init|run|listen|begin|set_?up|join|attach|on[A-Z])\w*)$"
 )
-_TIMERS = re.compile(r"^(System\.(Threading|Timers)\.)?(Timer|PeriodicTimer)$")
+_TIMERS = lazy_regex(r"^(System\.(Threading|Timers)\.)?(Timer|PeriodicTimer)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def kept_listeners_of_ended(facts: Facts) -> Iterator[Kept]:
         yield from _kept_for_the_end(facts)
 
 
-_DELEGATE = re.compile(r"(^|\.)(Action|Func|\w*(Event)?Handler|\w*Delegate)\b")
+_DELEGATE = lazy_regex(r"(^|\.)(Action|Func|\w*(Event)?Handler|\w*Delegate)\b")
 
 
 def _events(facts: Facts) -> Iterator[Kept]:
@@ -149,7 +150,7 @@ def _ends_of(owner: str, facts: Facts) -> list[Scope]:
 
 _REGISTERS = ("OnChange", "Register", "UnsafeRegister", "RegisterChangeCallback", "Subscribe")
 """Calls of .NET that return what ends them."""
-_PER_REQUEST = re.compile(r"(Controller|ControllerBase|PageModel|ViewComponent|ComponentBase|Hub)$")
+_PER_REQUEST = lazy_regex(r"(Controller|ControllerBase|PageModel|ViewComponent|ComponentBase|Hub)$")
 
 
 def _registrations(facts: Facts) -> Iterator[Kept]:
@@ -187,7 +188,7 @@ def _registrations(facts: Facts) -> Iterator[Kept]:
 _SUBSCRIBES = NamePattern(
     r"^(p?[sS]ubscribe|(Chan|Queue)?Subscribe(Sync)?|pSubscribe|watch|Watch|addWatcher|observe)$"
 )
-_CANCELS = re.compile(r"\b\w*(ctx|context|signal|token|cancel)\b", re.IGNORECASE)
+_CANCELS = lazy_regex(r"\b\w*(ctx|context|signal|token|cancel)\b", re.IGNORECASE)
 _ENDED = (
     r"(?<![\w.]){name}\s*(?:[?!]*\.\s*(?:[uU]n\w+|close|Close|[sS]top|[cC]ancel|[dD]ispose|Drain|remove\w*|off|end|destroy"
     r"|aclose|shutdown|quit|return|next|collect|to_\w+|AutoUnsubscribe)\w*\b|::|\()"
@@ -296,7 +297,7 @@ def _is_all_of_lambda(call: Call, facts: Facts) -> bool:
     return is_last and any(each.method in ("create", "push") for each in facts.calls_around(call))
 
 
-_STARTS = re.compile(
+_STARTS = lazy_regex(
     r"_?(start|run_forever|init|begin|open|listen|connect|setup|set_up|attach|serve|main|on[A-Z_])", re.I
 )
 
@@ -353,7 +354,7 @@ def _listener_of(call: Call, facts: Facts) -> Value | None:
     return None
 
 
-_OF_ONE_CLIENT = re.compile(r"(Session|Connection|Subscription|Socket|Peer|Room|Stream)$")
+_OF_ONE_CLIENT = lazy_regex(r"(Session|Connection|Subscription|Socket|Peer|Room|Stream)$")
 """Names of types of which each client has an object."""
 
 

@@ -16,29 +16,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop, Place, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.channels import ChannelUse, cases_of, channel_uses
 
-_OK = re.compile(r"^(\w+|_)\s*,\s*(\w+)\s*:?=\s*<-")
-_ONE = re.compile(r"^(\w+)\s*:?=\s*<-")
-_LEAVES = re.compile(r"\b(return|goto|panic\(|os\.Exit\(|log\.Fatal\w*\(|break\s+\w+|continue\s+\w+)")
-_CLOSES = re.compile(r"\bclose\(\s*([\w.]+)\s*\)")
+_OK = lazy_regex(r"^(\w+|_)\s*,\s*(\w+)\s*:?=\s*<-")
+_ONE = lazy_regex(r"^(\w+)\s*:?=\s*<-")
+_LEAVES = lazy_regex(r"\b(return|goto|panic\(|os\.Exit\(|log\.Fatal\w*\(|break\s+\w+|continue\s+\w+)")
+_CLOSES = lazy_regex(r"\bclose\(\s*([\w.]+)\s*\)")
 _TOLD = (
     r"\b(?:close[sd]?|closing)\b[^.\n]{{0,40}}\b{0}\b"
     r"|\b{0}\b[^.\n]{{0,40}}\b(?:is|are|be|been|gets?)\s+closed\b"
 )
 _CHECKED = r"\b{0}\s*(?:==|!=)\s*(?:nil|\"\"|0)|\blen\({0}|\b{0}\.(?:Err|Error|Canceled|IsClosed)\b"
 """A look at a received value that tells whether the channel has ended."""
-_OF_LIBRARY = re.compile(
+_OF_LIBRARY = lazy_regex(
     r"\.(ResultChan|Channel|ChannelSize|Chan|Events|Messages|Consume|ConsumeWithContext|Watch|Subscribe|NotifyClose"
     r"|NotifyReturn|Updates|Errors|Successes)(\(\))?$"
 )
 """Methods and fields of clients that give a channel, which they close when their connection ends."""
 _OWN = frozenset(("Subscribe", "Watch", "Events", "Updates"))
 """Those of them that objects of a program often have as well."""
-_SIGNALS = re.compile(
+_SIGNALS = lazy_regex(
     r"done|stop|quit|ctx|cancel|shut|clos|exit|tick|timer|\.C$|After\(|signal|sig$", re.IGNORECASE
 )
 
@@ -213,7 +214,7 @@ def _is_closed(use: ChannelUse, facts: Facts) -> bool:
     return re.search(_TOLD.format(re.escape(last)), comment) is not None
 
 
-_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+_RECEIVER = lazy_regex(r"func\s*\(\s*(\w+)")
 
 
 def _is_same(use: ChannelUse, closed: str, place: Place, facts: Facts) -> bool:
@@ -234,14 +235,14 @@ def _owner(path: str, place: Place | ChannelUse, facts: Facts) -> str:
 # Rust: `recv()` of a channel without senders.
 
 
-_RECEIVED = re.compile(
+_RECEIVED = lazy_regex(
     r"\bif\s+let\s+(?:Some|Ok)\([^)]*\)\s*=\s*([\w.]+)\.recv\(\)(?:\.await)?\s*\{"
     r"|\bmatch\s+([\w.]+)\.recv\(\)(?:\.await)?\s*\{"
 )
-_NOTHING_ARM = re.compile(
+_NOTHING_ARM = lazy_regex(
     r"(?:None|Err\(_\)|Err\(\w+\)|_)\s*=>\s*(?:\{\s*\}|continue|\(\)|\{\s*continue;?\s*\})\s*,?"
 )
-_LEFT_ARM = re.compile(r"\b(?:None|Err\([^\n]*?\))\s*=>(?:(?!=>)[\s\S])*?\b(?:break|return)\b")
+_LEFT_ARM = lazy_regex(r"\b(?:None|Err\([^\n]*?\))\s*=>(?:(?!=>)[\s\S])*?\b(?:break|return)\b")
 
 
 def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -270,8 +271,8 @@ def _rust(facts: Facts) -> Iterator[tuple[Span, str]]:
             break
 
 
-_BRANCH = re.compile(r"(?<![\w(])(\w+)\s*=\s*([\w.]+)\.recv\(\)\s*(?:,\s*if\b[^\n]*?)?=>\s*")
-_ENDS_LOOP = re.compile(
+_BRANCH = lazy_regex(r"(?<![\w(])(\w+)\s*=\s*([\w.]+)\.recv\(\)\s*(?:,\s*if\b[^\n]*?)?=>\s*")
+_ENDS_LOOP = lazy_regex(
     r"\b(break|return|panic!|exit\(|unwrap\(|expect\(|else\b)|\?[;\s.)]|\bis_none\(|\bsleep\("
 )
 
@@ -313,29 +314,29 @@ def _is_outer(found: re.Match[str], block: str) -> bool:
 
 
 _KOTLIN = (
-    re.compile(r"\b([\w.]+)\.receiveCatching\(\)\.getOrNull\(\)\s*\?:\s*continue\b"),
-    re.compile(r"\bval\s+(\w+)\s*=\s*[\w.]+\.readLine\(\)\s*\?:\s*continue\b"),
-    re.compile(r"\b([\w.]+)\.readUTF8Line\(\)\s*\?:\s*continue\b"),
+    lazy_regex(r"\b([\w.]+)\.receiveCatching\(\)\.getOrNull\(\)\s*\?:\s*continue\b"),
+    lazy_regex(r"\bval\s+(\w+)\s*=\s*[\w.]+\.readLine\(\)\s*\?:\s*continue\b"),
+    lazy_regex(r"\b([\w.]+)\.readUTF8Line\(\)\s*\?:\s*continue\b"),
 )
 _CSHARP = (
-    re.compile(
+    lazy_regex(
         r"(?<![=(]\s)(?<!if \()\bawait\s+([\w.]+)\.WaitToReadAsync\([^;]*\)(?:\.ConfigureAwait\(\w+\))?;"
     ),
 )
 _PYTHON = (
-    re.compile(
+    lazy_regex(
         r"(\w+)\s*=\s*(?:await\s+)?[\w.]*(?:reader|sock|conn|socket|stdout|stream|pipe|stdin)\.(?:readline|recv|read)\([^)\n]*\)"
         r"\s*\n\s*if\s+not\s+\1\s*:\s*(?:#[^\n]*)?\s*continue\b"
     ),
 )
 _JAVASCRIPT = (
-    re.compile(
+    lazy_regex(
         r"const\s*\{\s*(?:value|done,\s*value|value,\s*done)\s*\}\s*=\s*await\s+[\w.]*reader\.read\(\);?\s*"
         r"if\s*\(\s*!value\s*\)\s*(?:\{\s*)?continue\b"
     ),
 )
 _JAVA = (
-    re.compile(
+    lazy_regex(
         r"(?:String\s+)?(\w+)\s*=\s*[\w.]*(?:reader|in|input|br)\.readLine\(\);\s*if\s*\(\s*\1\s*==\s*null\s*\)\s*(?:\{\s*)?continue\b"
     ),
 )

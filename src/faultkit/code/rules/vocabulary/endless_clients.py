@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.built_requests import chain
@@ -15,7 +16,7 @@ from faultkit.code.rules.vocabulary.cancellation_limits import is_limited
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_CONFIGURED = re.compile(
+_CONFIGURED = lazy_regex(
     r"requestFactory|RequestFactory|clientConnector|ClientConnector|setDefaultRequestConfig|customizers?\b|\.apply\("
     r"|interceptors?\b|Configurer|register\(|property\(|setConnectionManager|setDefaultSocketConfig|HttpConnector"
 )
@@ -26,7 +27,7 @@ _PARTS = NamePattern(
     r"|reactor\.netty\.http\.client\.HttpClient\.create\(\)(\.\w+\(\))*\.\w+)$"
 )
 """The parts themselves, if this text makes them."""
-_OF_CONNECTING = re.compile(
+_OF_CONNECTING = lazy_regex(
     r"connect(?:ion)?_?(?:request_?|acquire_?|establish_?)?timeout|handshake|writetimeout|write_timeout"
     r"|keepalive|idle_?timeout|pool\w*timeout|lease|acquire|exception|validat|interrupted"
 )
@@ -48,17 +49,17 @@ _JAVA_WORDS = (
     b"ClientBuilder", b"RequestConfig", b"ClientOptions", b"ClientHttpRequestFactory", b"reactor.netty",
 )  # fmt: skip
 """One of them is in each name that the three patterns above match."""
-_ZERO = re.compile(r"^(0L?|Duration\.ZERO|0\.\w+|Duration\.of\w+\(0\))$")
+_ZERO = lazy_regex(r"^(0L?|Duration\.ZERO|0\.\w+|Duration\.of\w+\(0\))$")
 _OFF = {
-    "kotlin": re.compile(
+    "kotlin": lazy_regex(
         r"\b(request|socket|connect)Timeout(Millis)?\s*=\s*(0\b|null|Long\.MAX_VALUE|[\w.]*INFINITE_TIMEOUT_MS)"
     ),
-    "csharp": re.compile(
+    "csharp": lazy_regex(
         r"(?<![\w.])(\w+\.)?Timeout\s*=\s*((System\.Threading\.)?Timeout\.Infinite\w*|TimeSpan\.MaxValue|-1\b)"
         r"|\bCommandTimeout\s*=\s*0\b|\.SetCommandTimeout\(\s*0\s*\)|\bcommandTimeout:\s*0\b"
     ),
-    "javascript": re.compile(r"\b(headersTimeout|bodyTimeout)\s*:\s*0\b|\btimeout\s*:\s*false\b"),
-    "python": re.compile(r"ClientTimeout\(\s*(total\s*=\s*)?(None|0)\s*,?\s*\)"),
+    "javascript": lazy_regex(r"\b(headersTimeout|bodyTimeout)\s*:\s*0\b|\btimeout\s*:\s*false\b"),
+    "python": lazy_regex(r"ClientTimeout\(\s*(total\s*=\s*)?(None|0)\s*,?\s*\)"),
 }
 
 
@@ -291,7 +292,7 @@ def _has_limit(facts: Facts) -> bool:
     return any("timeout" in name and not _OF_CONNECTING.search(name) for name in (*called, *names))
 
 
-_CONNECT_WORDS = re.compile(r"onnectTimeout|CONNECT_TIMEOUT")
+_CONNECT_WORDS = lazy_regex(r"onnectTimeout|CONNECT_TIMEOUT")
 _CONNECTS = (b"onnectTimeout", b"onnectionRequestTimeout", b"CONNECT_TIMEOUT")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 
-_BARE = re.compile(r"^context\.(?:Background|TODO)\(\)$|^context\.WithoutCancel\(")
-_WRAPS = re.compile(
+_BARE = lazy_regex(r"^context\.(?:Background|TODO)\(\)$|^context\.WithoutCancel\(")
+_WRAPS = lazy_regex(
     r"^(?:context\.(?:WithCancel\w*|WithValue)|metadata\.(?:NewOutgoingContext|AppendToOutgoingContext)"
     r"|\w+\.ContextWith\w+)\(\s*([\w.()]+?)\s*[,)]"
 )

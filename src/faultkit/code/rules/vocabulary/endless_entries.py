@@ -8,37 +8,38 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_BUILDERS = re.compile(
+_BUILDERS = lazy_regex(
     r"(^|\.)(Caffeine\.newBuilder|CacheBuilder\.newBuilder|Cache\.builder|moka\.\w+\.Cache\.builder)\(\)"
     r"|cache4k\.Cache\.Builder\b"
 )
-_BOUNDS = re.compile(
+_BOUNDS = lazy_regex(
     r"maximum|expire|weak|soft|max_capacity|time_to|weigher|eviction|\bspec",
     re.IGNORECASE,
 )
-_MADE = re.compile(
+_MADE = lazy_regex(
     r"^(node-cache|NodeCache|node-cache\.default|cachetools\.Cache|org\.springframework\.cache\.concurrent"
     r"\.ConcurrentMapCache(Manager)?)$"
 )
 _LOADERS = ("dataloader", "DataLoader", "dataloader.default", "strawberry.dataloader.DataLoader",
             "aiodataloader.DataLoader", "promise.dataloader.DataLoader")  # fmt: skip
 _UNBOUND = ("cached.UnboundCache.new", "cached.UnboundCache.with_capacity", "cached.stores.UnboundCache.new")
-_TTL_CACHE = re.compile(r"^github\.com/(jellydator/ttlcache/v\d|ReneKroon/ttlcache(/v\d)?)\.New(Cache)?$")
-_MEMOIZERS = re.compile(
+_TTL_CACHE = lazy_regex(r"^github\.com/(jellydator/ttlcache/v\d|ReneKroon/ttlcache(/v\d)?)\.New(Cache)?$")
+_MEMOIZERS = lazy_regex(
     r"^(lodash(/memoize)?|lodash\.memoize|_|memoizee|memoizee/.*|mem|p-memoize|moize|fast-memoize|nano-memoize|memoize)"
     r"(\.memoize|\.default)?$"
 )
-_MEMO_BOUNDS = re.compile(r"max|ttl|expire|cache|primitive\s*:|resolver", re.IGNORECASE)
-_ENDS = re.compile(r"ttl|max_?keys|maxsize|expir", re.IGNORECASE)
+_MEMO_BOUNDS = lazy_regex(r"max|ttl|expire|cache|primitive\s*:|resolver", re.IGNORECASE)
+_ENDS = lazy_regex(r"ttl|max_?keys|maxsize|expir", re.IGNORECASE)
 
 _SETS = frozenset(("set", "Set", "StringSet", "StringSetAsync", "setAsync", "CreateEntry"))
 _GETS = frozenset(
     ("get", "Get", "StringGet", "StringGetAsync", "getAsync", "TryGetValue", "getBuffer", "get_async")
 )
-_REDIS = re.compile(
+_REDIS = lazy_regex(
     r"redis|jedis|lettuce|opsForValue\(\)|StackExchange|valkey|(^|\.)_?rdb$|ValueOperations|ConnectionManager",
     re.IGNORECASE,
 )
@@ -47,16 +48,16 @@ _STORE_WORDS = (
     b"connectionmanager", b"memorycache",
 )  # fmt: skip
 """To look for `_REDIS` in a whole text takes long."""
-_MEMORY_CACHE = re.compile(r"(^|\.)I?MemoryCache$")
-_LIVES = re.compile(
+_MEMORY_CACHE = lazy_regex(r"(^|\.)I?MemoryCache$")
+_LIVES = lazy_regex(
     r"\bex\b|\bpx\b|\bEX\b|\bPX\b|keepttl|expir|ttl|Duration|TimeSpan|time\.\w+|SetOptions|SetArgs|SetParams|timeout"
     r"|EntryOptions|\bnx\b|\bNX\b|_age|Age\b|MemoryCacheEntryOptions|When\.",
     re.IGNORECASE,
 )
-_ENDED = re.compile(
+_ENDED = lazy_regex(
     r"\b(p?expire|Expire\w*|expireAt|KeyExpire\w*|setex|SetSlidingExpiration)\(", re.IGNORECASE
 )
-_OPEN = re.compile(r"[$%+{]|\bformat|\bf[\"']|Sprintf|key|Key|id\b|Id\b")
+_OPEN = lazy_regex(r"[$%+{]|\bformat|\bf[\"']|Sprintf|key|Key|id\b|Id\b")
 """Keys with a part that varies."""
 
 

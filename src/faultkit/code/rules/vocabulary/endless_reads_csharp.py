@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.cancellation_limits import is_limited, token_of
@@ -18,15 +19,15 @@ _READS = (
     "ReceiveFromAsync", "ReceiveMessageFromAsync", "AuthenticateAsClientAsync", "AuthenticateAsServerAsync",
 )  # fmt: skip
 _BLOCKING = ("Read", "ReadByte", "ReadExactly", "ReadLine", "ReadToEnd", "Receive", "ReceiveFrom")
-_STREAM = re.compile(r"(?:^|\.)(?:NetworkStream|SslStream|TcpClient|Socket|UdpClient|ClientWebSocket)$")
+_STREAM = lazy_regex(r"(?:^|\.)(?:NetworkStream|SslStream|TcpClient|Socket|UdpClient|ClientWebSocket)$")
 _WORDS = (b"TcpClient", b"NetworkStream", b"Socket", b"UdpClient", b"TcpListener")
-_OPENED = re.compile(
+_OPENED = lazy_regex(
     r"\bGetStream\(\)|\bnew\s+(?:TcpClient|Socket|UdpClient|ClientWebSocket)\b|\bAccept(?:TcpClient|Socket)?(?:Async)?\("
 )
-_OF_BLOCKING = re.compile(r"\b(?:Receive|Read)Timeout\s*=(?!=)")
+_OF_BLOCKING = lazy_regex(r"\b(?:Receive|Read)Timeout\s*=(?!=)")
 _CONNECTS = ("ConnectAsync", "Connect")
 _ACCEPTS = ("AcceptTcpClientAsync", "AcceptSocketAsync", "AcceptAsync", "AcceptTcpClient", "AcceptSocket")
-_OTHERS = re.compile(r"\bTask\.WhenAny\(|KeepAliveTimeout|SocketOptionName\.KeepAlive|IdleTimeout")
+_OTHERS = lazy_regex(r"\bTask\.WhenAny\(|KeepAliveTimeout|SocketOptionName\.KeepAlive|IdleTimeout")
 """What else ends a read, or a connection whose other side is gone."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
@@ -21,9 +22,9 @@ _DIALED = NamePattern(
 )
 _READS = frozenset(("Read", "ReadFrom", "ReadFromUDP", "ReadMsgUDP", "ReadFromUDPAddrPort"))
 _LIMITS = ("SetDeadline", "SetReadDeadline")
-_IN_MEMORY = re.compile(r"\b(?:strings|bytes)\.New(?:Reader|Buffer\w*)\(")
-_NEVER = re.compile(r"^time\.Time\{\}$")
-_CLOSED_LATER = re.compile(r"context\.AfterFunc\(|<-\s*\w*[cC]tx\.Done\(\)[^}]*\.Close\(\)")
+_IN_MEMORY = lazy_regex(r"\b(?:strings|bytes)\.New(?:Reader|Buffer\w*)\(")
+_NEVER = lazy_regex(r"^time\.Time\{\}$")
+_CLOSED_LATER = lazy_regex(r"context\.AfterFunc\(|<-\s*\w*[cC]tx\.Done\(\)[^}]*\.Close\(\)")
 
 
 def reads_in_go(facts: Facts) -> Iterator[Call]:
@@ -144,7 +145,7 @@ def _sockets(facts: Facts) -> Iterator[Call]:
 
 
 _CODER = ("github.com/coder/websocket", "nhooyr.io/websocket")
-_WITHIN = re.compile(r"context\.With(?:Timeout|Deadline)")
+_WITHIN = lazy_regex(r"context\.With(?:Timeout|Deadline)")
 
 
 def _messages(facts: Facts) -> Iterator[Call]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -13,9 +14,9 @@ _LIMITS = (b"oTimeout", b"SO_TIMEOUT", b"SO_RCVTIMEO")
 """`setSoTimeout(5000)`, `soTimeout = 5000`."""
 _CONNECT = NamePattern(r"(?<!Web)(?<!Datagram)(Socket|createSocket\(\))\.connect$")
 _ACCEPT = NamePattern(r"(ServerSocket|createServerSocket\(\))\.accept$")
-_FACTORY = re.compile(r"[sS]ocketFactory|getDefault\(\)")
+_FACTORY = lazy_regex(r"[sS]ocketFactory|getDefault\(\)")
 _READS = (b"getInputStream", b"inputStream", b"getChannel")
-_LOCAL = re.compile(rb"UnixDomain|AFUNIX|getLoopbackAddress|\"localhost\"|\"127\.0\.0\.1\"")
+_LOCAL = lazy_regex(rb"UnixDomain|AFUNIX|getLoopbackAddress|\"localhost\"|\"127\.0\.0\.1\"")
 
 
 def reads_on_jvm(facts: Facts) -> Iterator[Call]:

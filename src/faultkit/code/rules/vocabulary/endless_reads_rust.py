@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
 
@@ -15,12 +16,12 @@ _READS = (
     *(f"read_{sign}{bits}{order}" for sign in "ui" for bits in (8, 16, 32, 64) for order in ("", "_le")),
 )  # fmt: skip
 _STREAM = r"(?:TcpStream|TlsStream|OwnedReadHalf|ReadHalf|UdpSocket|WebSocketStream)\b"
-_DECLARED = re.compile(rf"\b(\w+)\s*:\s*&?(?:'\w+\s+)?(?:mut\s+)?[\w:<\s,&]*\b{_STREAM}")
+_DECLARED = lazy_regex(rf"\b(\w+)\s*:\s*&?(?:'\w+\s+)?(?:mut\s+)?[\w:<\s,&]*\b{_STREAM}")
 """Parameters and fields: `stream: TcpStream`, `reader: BufReader<OwnedReadHalf>`."""
-_OPENED = re.compile(r"\b(?:TcpStream|UdpSocket)::(?:connect|bind)\w*\(|\bconnect_async\w*\(|\.accept\(\)")
+_OPENED = lazy_regex(r"\b(?:TcpStream|UdpSocket)::(?:connect|bind)\w*\(|\bconnect_async\w*\(|\.accept\(\)")
 _WORDS = (b"TcpStream", b"UdpSocket", b"WebSocketStream", b"connect_async")
 _KEPT_ALIVE = (b"keepalive", b"KeepAlive", b"Keepalive", b"user_timeout")
-_WAITS_FOR_OTHERS = re.compile(r"\bselect(?:_biased)?!")
+_WAITS_FOR_OTHERS = lazy_regex(r"\bselect(?:_biased)?!")
 """One of the things that are waited for at once may be a timer."""
 
 

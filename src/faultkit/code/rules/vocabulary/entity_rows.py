@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.declared_relations import declared_relations
 
-_NAMES = re.compile(r"['\"]([\w.]+)")
+_NAMES = lazy_regex(r"['\"]([\w.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,15 @@ _Rows = tuple[str, set[str] | None]
 # Python: Django and SQLAlchemy.
 
 
-_MODEL = re.compile(
+_MODEL = lazy_regex(
     r"\b(?:query|select)\(\s*([A-Z]\w*)\s*[,)]|\b([A-Z]\w*)\.(?:query|objects)\b|\b([A-Z]\w*)\.select\("
 )
-_SHAPED = re.compile(r"\.(values|values_list|raw|with_entities|aggregate)\(")
-_DJANGO_LOADS = re.compile(r"\.(?:select_related|prefetch_related)\(|\bprefetch_related_objects\(")
-_LOADS = re.compile(
+_SHAPED = lazy_regex(r"\.(values|values_list|raw|with_entities|aggregate)\(")
+_DJANGO_LOADS = lazy_regex(r"\.(?:select_related|prefetch_related)\(|\bprefetch_related_objects\(")
+_LOADS = lazy_regex(
     r"\b(?:joinedload|selectinload|subqueryload|immediateload|contains_eager|lazyload|noload|raiseload)\("
 )
-_OPTIONS = re.compile(r"\.(?:options|select_related|prefetch_related)\(\s*(?!['\"]|\))")
+_OPTIONS = lazy_regex(r"\.(?:options|select_related|prefetch_related)\(\s*(?!['\"]|\))")
 
 
 def _python(source: str) -> _Rows | None:
@@ -84,24 +85,24 @@ def _inside(text: str, start: int) -> str:
 # Java and Kotlin: JPA, and Exposed.
 
 
-_QUERY = re.compile(r"(?<!\w)([A-Za-z]\w*)\.(\w+)(?:\(\)|$)")
+_QUERY = lazy_regex(r"(?<!\w)([A-Za-z]\w*)\.(\w+)(?:\(\)|$)")
 _OF_ENTITY = frozenset(("find", "all", "findAll", "list", "listAll", "stream", "streamAll", "wrapRows"))
 """Queries of a class of Exposed or Panache."""
-_MANY = re.compile(r"^(List|Page|Slice|Set|Stream|Flux|Flow|Collection|Iterable|Window|Streamable)$")
-_REPOSITORY = re.compile(r"(?:Repository|Repo|Dao|DAO)$")
+_MANY = lazy_regex(r"^(List|Page|Slice|Set|Stream|Flux|Flow|Collection|Iterable|Window|Streamable)$")
+_REPOSITORY = lazy_regex(r"(?:Repository|Repo|Dao|DAO)$")
 FINDS = r"(?:find|list|get|query|search|read|stream)(?!\w*(?:With|Fetch|Join|Graph))\w*"
 """Methods of a repository that load rows without their relations, as an expression."""
-_FINDS = re.compile(FINDS)
-_JOINED = re.compile(
+_FINDS = lazy_regex(FINDS)
+_JOINED = lazy_regex(
     r"join\s+fetch\s+\w+\.(\w+)|attributePaths\s*=\s*(?:[{\[]|arrayOf\()?([^)}\]]*)", re.IGNORECASE
 )
-_UNKNOWN = re.compile(r"@(?:\w+\.)?EntityGraph\((?!.*attributePaths)|nativeQuery", re.DOTALL)
+_UNKNOWN = lazy_regex(r"@(?:\w+\.)?EntityGraph\((?!.*attributePaths)|nativeQuery", re.DOTALL)
 LOADED_OTHERWISE = r"batch_fetch|BatchSize|Hibernate\.initialize|createEntityGraph|getEntityGraph|setHint"
 """Ways to load relations that no query of the text shows, as an expression (JPA)."""
-_LOADED_OTHERWISE = re.compile(LOADED_OTHERWISE)
-_EXPOSED_LOADS = re.compile(r"\.(?:with|load)\(")
-_ONE = re.compile(r"(find|get|read|query)(By\w*Id(OrNull)?$|One|First(?!\d)|ReferenceById)")
-_JPQL = re.compile(r"\bfrom\s+([A-Z]\w*)", re.IGNORECASE)
+_LOADED_OTHERWISE = lazy_regex(LOADED_OTHERWISE)
+_EXPOSED_LOADS = lazy_regex(r"\.(?:with|load)\(")
+_ONE = lazy_regex(r"(find|get|read|query)(By\w*Id(OrNull)?$|One|First(?!\d)|ReferenceById)")
+_JPQL = lazy_regex(r"\bfrom\s+([A-Z]\w*)", re.IGNORECASE)
 
 
 def _jvm(loop: Loop, source: str, facts: Facts) -> _Rows | None:
@@ -182,8 +183,8 @@ def _entity_of(repository: str, facts: Facts) -> str:
     return found[1] if found is not None else _REPOSITORY.sub("", repository)
 
 
-_JAVA_METHOD = re.compile(r"^[ \t]*(?:public\s+)?(?:(\w+)<\s*(\w+)\s*>)\s+(\w+)\s*\(", re.MULTILINE)
-_KOTLIN_METHOD = re.compile(
+_JAVA_METHOD = lazy_regex(r"^[ \t]*(?:public\s+)?(?:(\w+)<\s*(\w+)\s*>)\s+(\w+)\s*\(", re.MULTILINE)
+_KOTLIN_METHOD = lazy_regex(
     r"^[ \t]*(?:suspend\s+)?fun\s+(\w+)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*:\s*(?:(\w+)<\s*(\w+)\s*>)",
     re.MULTILINE,
 )
@@ -214,13 +215,13 @@ def _annotations(before: str) -> Iterator[str]:
 # C#: Entity Framework.
 
 
-_TABLE = re.compile(
+_TABLE = lazy_regex(
     r"\.([A-Z]\w*)\.(?:[\w()]+\.)*(?:ToList|ToListAsync|ToArray|ToArrayAsync|AsAsyncEnumerable)\b"
 )
-_INCLUDED = re.compile(r"Include\(\s*(?:\(?\w+\)?\s*=>\s*\w+!?\.(\w+)|\"([\w.]+)\"|(?=nameof))")
+_INCLUDED = lazy_regex(r"Include\(\s*(?:\(?\w+\)?\s*=>\s*\w+!?\.(\w+)|\"([\w.]+)\"|(?=nameof))")
 EF_PROJECTS = r"Select|ProjectTo|GroupBy|SelectMany|FromSql\w*"
 """Methods after which rows are no entities, as an expression."""
-_PROJECTED = re.compile(rf"\.({EF_PROJECTS})\(\)\S*\.To(List|Array)|AutoInclude")
+_PROJECTED = lazy_regex(rf"\.({EF_PROJECTS})\(\)\S*\.To(List|Array)|AutoInclude")
 
 
 def _csharp(loop: Loop, source: str, facts: Facts) -> _Rows | None:

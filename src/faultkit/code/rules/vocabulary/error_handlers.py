@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Handler, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -36,16 +37,16 @@ def answers_without_status(facts: Facts) -> Iterator[tuple[Span, str]]:
         yield from _recovered(facts)
 
 
-OTHER_RESULTS = re.compile(
+OTHER_RESULTS = lazy_regex(
     r"\b(?:ResponseEntity|ProblemDetail|ErrorResponse|ModelAndView|HttpEntity|RedirectView|ServerResponse|HttpResponse"
     r"|View|(?:Rest)?Response|Rendering)\b"
 )
 """Results that have a status of their own."""
-_SETS_STATUS = re.compile(
+_SETS_STATUS = lazy_regex(
     r"\.setStatus\(|\.sendError\(|\.setStatusCode\(|\.setRawStatusCode\(|\.status\s*=|\.statusCode\s*="
 )
 _BODIES = (b"@restcontroller", b"@responsebody")
-_GONE = re.compile(r"ClientAbort|AsyncRequestNotUsable|EofException|BrokenPipe|Duplicate|Already")
+_GONE = lazy_regex(r"ClientAbort|AsyncRequestNotUsable|EofException|BrokenPipe|Duplicate|Already")
 """Errors after which nothing reads the answer, or which are none to the client."""
 
 
@@ -84,7 +85,7 @@ def all_answer_with_200(scope: Scope, facts: Facts) -> bool:
     return len(handlers) > 1 and not any(_states_status(each, facts) for each in handlers)
 
 
-_OK = re.compile(r"(?:Response|HttpResponse|RestResponse)\s*\.ok\(")
+_OK = lazy_regex(r"(?:Response|HttpResponse|RestResponse)\s*\.ok\(")
 _MAPPERS = ("ExceptionMapper", "ExceptionHandler")
 
 
@@ -106,9 +107,9 @@ def _class_has_status(scope: Scope, facts: Facts) -> bool:
     )
 
 
-_RESULTS = re.compile(r"new\s+(?:Json|Object|OkObject|Content)Result\b")
-_NEXT = re.compile(r"^(?:self\.)?_?next(?:\.Invoke)?$")
-_WRITES = re.compile(r"\bResponse\.Write(?:AsJson)?Async$")
+_RESULTS = lazy_regex(r"new\s+(?:Json|Object|OkObject|Content)Result\b")
+_NEXT = lazy_regex(r"^(?:self\.)?_?next(?:\.Invoke)?$")
+_WRITES = lazy_regex(r"\bResponse\.Write(?:AsJson)?Async$")
 
 
 def _of_aspnet(facts: Facts) -> Iterator[Span]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -44,7 +45,7 @@ _AT_ONCE = frozenset(
 """Methods of collections, clocks, metrics and locks, which hardly fail."""
 
 
-_READS = re.compile(r"^(get|is|has|size|length|count|max|min|abs)([A-Z_]|$)", re.IGNORECASE)
+_READS = lazy_regex(r"^(get|is|has|size|length|count|max|min|abs)([A-Z_]|$)", re.IGNORECASE)
 _FOR_OTHERS = frozenset(("release", "unlock", "signal", "signalAll", "notify", "notifyAll", "Release"))
 """Methods that let others go on."""
 
@@ -164,7 +165,7 @@ def _is_before(end: Placed, step: Step, facts: Facts) -> bool:
     return end.span.end <= step.span.start and not facts.are_exclusive(end, step)
 
 
-_PASSED_ON = re.compile(r"\?\s*(?:[;,).\n}]|$)")
+_PASSED_ON = lazy_regex(r"\?\s*(?:[;,).\n}]|$)")
 """`?` of Rust, which returns the error."""
 _THROWS = frozenset(("java", "kotlin", "csharp", "python"))
 """Languages in which whatever is called may throw."""
@@ -234,7 +235,7 @@ def _is_of(end: Placed, scope: Scope, facts: Facts) -> bool:
     return own is not None and own.outer is scope and facts.is_deferred(end) and not facts.is_launched(end)
 
 
-_CATCHES = re.compile(
+_CATCHES = lazy_regex(
     r"^(tryCatch|try_catch|attempt|safely|allSettled|runCatching|settle|ignoreErrors?)$", re.I
 )
 
@@ -281,3 +282,35 @@ def refuses_caller(step: Step, facts: Facts) -> bool:
         if not inside or any(each.kind == "raise" or each.text.strip(" ;\n") for each in inside):
             return True
     return False
+
+
+def is_exit_with_nothing(step: Step, name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether a function leaves because nothing was taken: `if (!conn) return`, `open() ?: return`."""
+    before = facts.text(Span(max(scope.body.start, step.span.start - 4), step.span.start))
+    if before.rstrip().endswith(("?:", "??")) or _is_of_failed_take(step, name, facts):
+        return True
+    word = re.escape(name)
+    return any(
+        branch.kind == "branch"
+        and is_within(step.span, branch.span)
+        and re.search(
+            rf"(?:!|not |=\s*)\(?{word}\b(?!\.(?!is|Is|ok\b|Has|try|acquire|lock|connect|begin|Wait|Try))"
+            rf"|\b{word}\s*(?:==|is)|^\W*[\w.]*\b(?:is|Is|has|Has)\w+\(\s*{word}\s*\)",
+            branch.text,
+        )
+        for branch in facts.within(facts.steps, scope.body)
+    )
+
+
+_TAKES = lazy_regex(r"acquire|lock|connect|open|begin", re.IGNORECASE)
+
+
+def _is_of_failed_take(step: Step, name: str, facts: Facts) -> bool:
+    """Return whether a step handles that the object itself could not be taken: `lock.acquire()` failed."""
+    handlers = {each.span for each in facts.handlers_around(step)}
+    return bool(handlers) and any(
+        call.receiver_written == name and _TAKES.match(call.method)
+        for each in facts.tries
+        if any(one.span in handlers for one in each.handlers)
+        for call in facts.within(facts.calls, each.body)
+    )

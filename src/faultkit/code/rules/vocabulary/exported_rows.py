@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
@@ -18,7 +19,7 @@ _WORDS = r"export|dump|backup|extract|download|csv|ndjson|jsonl|xlsx|feed|statem
 _EXPORTS = NamePattern(_WORDS, re.IGNORECASE)
 _MAY_EXPORT = TextPattern(_WORDS, re.IGNORECASE)
 _WRITES = NamePattern(r"^(write|Write|print|Print|append(?=Line|Row|To)|emit)\w*$")
-_SINK = re.compile(
+_SINK = lazy_regex(
     r"(^|[._])_?(\w*[wW]riter|out|w|bw|pw|res|response|stream|\w*[sS]tream|csv\w*|sheet|file|f|fh|sink|os|output|buffer)$"
 )
 _HELD = frozenset(
@@ -29,12 +30,12 @@ _HELD = frozenset(
     )
 )  # fmt: skip
 _FINDS = NamePattern(r"^(find|list|load|get|fetch|query|search|read)(All)?[A-Z]\w*$")
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"limit|\btake\b|\bTake\b|page|\btop\b|\bTop\d|\bfirst\b|offset|cursor|skip|chunk|iterator|max_?results|yield_per|stream"
     r"|fetch\s+(?:first|next)",
     re.IGNORECASE,
 )
-_NO_LIMIT = re.compile(
+_NO_LIMIT = lazy_regex(
     r"Limit\.unlimited\(\)|Pageable\.unpaged\(\)|\.batch_?[sS]ize\([^()]*\)|setFetchSize\([^()]*\)"
 )
 

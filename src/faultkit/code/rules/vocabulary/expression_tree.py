@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.rules.vocabulary.character_properties import Ranges, characters_with, merged
 
 _LAST = 0x10FFFF
@@ -82,14 +83,14 @@ _WORDS: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
 _SPACES: Ranges = ((9, 13), (32, 32), (0xA0, 0xA0))
 _CLASSES = {"d": _DIGITS, "w": _WORDS, "s": _SPACES, "h": ((9, 9), (32, 32)), "v": ((10, 13),)}
 _CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7, "e": 27, "0": 0}
-_COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
-_CODE = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]+)\}|x\{([0-9a-fA-F]+)\}")
-_PROPERTY = re.compile(r"[pP]\{[^}]*\}|[pP]\w")
-_OPEN = re.compile(r"\(\?(?:P?<(?![=!])\w+>|[aiLmsux-]*:)|\((?!\?)")
-_LOOK = re.compile(r"\(\?<?[=!]")
-_FLAGS = re.compile(r"\(\?([aiLmsux]+)\)")
-_COMMENT = re.compile(r"\(\?#[^)]*\)")
-_BACK = re.compile(r"\\(?:[1-9]\d?|k(?:<\w+>|\{\w+\}|'\w+'))|\(\?P=\w+\)")
+_COUNT = lazy_regex(r"\{(\d*)(,?)(\d*)\}")
+_CODE = lazy_regex(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]+)\}|x\{([0-9a-fA-F]+)\}")
+_PROPERTY = lazy_regex(r"[pP]\{[^}]*\}|[pP]\w")
+_OPEN = lazy_regex(r"\(\?(?:P?<(?![=!])\w+>|[aiLmsux-]*:)|\((?!\?)")
+_LOOK = lazy_regex(r"\(\?<?[=!]")
+_FLAGS = lazy_regex(r"\(\?([aiLmsux]+)\)")
+_COMMENT = lazy_regex(r"\(\?#[^)]*\)")
+_BACK = lazy_regex(r"\\(?:[1-9]\d?|k(?:<\w+>|\{\w+\}|'\w+'))|\(\?P=\w+\)")
 
 
 def parse_expression(text: str, language: str, flags: str = "") -> Tree:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Arm
@@ -27,16 +28,16 @@ ACCEPTS = frozenset(
     ("accept", "Accept", "AcceptTcpClientAsync", "AcceptTcpClient", "AcceptSocketAsync", "AcceptAsync",
      "AcceptSocket", "AcceptTCP", "accept_bi", "sock_accept", "AcceptUnix")
 )  # fmt: skip
-LISTENERS = re.compile(
+LISTENERS = lazy_regex(
     r"(listen\w*|server\w*|sock(et)?|acceptor|(^|[._])(ln|lis|l|ss|srv))(\(\))?$", re.IGNORECASE
 )
-IN_MACRO = re.compile(r"\b\w*(listener|server|incoming)\w*\.accept\(\)")
+IN_MACRO = lazy_regex(r"\b\w*(listener|server|incoming)\w*\.accept\(\)")
 """What stands in a macro of Rust has no calls of its own."""
-_ENDS = re.compile(
+_ENDS = lazy_regex(
     r"ctx|clos|stop|shut|cancel|done|quit|running|alive|disposed|interrupt|EINVAL|EBADF|abort", re.IGNORECASE
 )
 """Conditions of branches in which the listener itself has ended."""
-_COUNTS = re.compile(r"^(inc|Inc|increment|Increment|add|Add|is|Is|as|As|Err|Error|to_string|kind)$")
+_COUNTS = lazy_regex(r"^(inc|Inc|increment|Increment|add|Add|is|Is|as|As|Err|Error|to_string|kind)$")
 
 
 def failed_accepts(facts: Facts) -> Iterator[tuple[Span, Loop, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import failed_branches, failure_blocks
@@ -12,7 +13,7 @@ from faultkit.code.rules.vocabulary.said_failures import asks_nothing, says_fail
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 LANGUAGES = ("csharp", "kotlin", "rust")
-_DOWN = re.compile(
+_DOWN = lazy_regex(
     r"(^|\.)(Exception|Throwable|IOException|SQLException|SqlException|DbException|RestClientException|HttpRequestException"
     r"|WebClientException|DataAccessException|TimeoutException|RpcException|FeignException|HttpException|SocketException"
     r"|ConnectException|DbUpdateException|NpgsqlException|ResponseException|HttpRequestTimeoutException)$"
@@ -21,13 +22,13 @@ _DOWN = re.compile(
 _FALSE = r"\b(success|Success|ok|Ok|succeeded|IsSuccess|isSuccess)\"?\s*(=|:|to|,)\s*false\b"
 _ERROR = r"\b[eE]rror(s|Message|_message)?\"?\s*(=|:|to|,)\s*(?!null\b|None\b|\"\")\S"
 _STATUS = r"\bstatus\"?\s*(=|:|to|,)\s*\"(error|fail\w*)\""
-_BODY = re.compile(rf"{_FALSE}|{_ERROR}|{_STATUS}")
-_CSHARP = re.compile(r"^(Ok|Json|Results\.Ok|TypedResults\.Ok|Results\.Json|JsonResult|OkObjectResult)$")
-_KOTLIN_OK = re.compile(r"HttpStatusCode\.OK\b")
-_RUST_RETURNS = re.compile(
+_BODY = lazy_regex(rf"{_FALSE}|{_ERROR}|{_STATUS}")
+_CSHARP = lazy_regex(r"^(Ok|Json|Results\.Ok|TypedResults\.Ok|Results\.Json|JsonResult|OkObjectResult)$")
+_KOTLIN_OK = lazy_regex(r"HttpStatusCode\.OK\b")
+_RUST_RETURNS = lazy_regex(
     r"->\s*(axum::)?Json<|->\s*impl\s+(IntoResponse|Responder)|->\s*HttpResponse\b|->\s*Value\b"
 )
-_CODED = re.compile(r"StatusCode|statusCode\s*[:=]|HttpStatus|\.status\(|Status::|HttpResponse::(?!Ok)\w")
+_CODED = lazy_regex(r"StatusCode|statusCode\s*[:=]|HttpStatus|\.status\(|Status::|HttpResponse::(?!Ok)\w")
 
 
 def failed_answers(facts: Facts) -> Iterator[Span]:
@@ -53,7 +54,7 @@ def _as_handler(block: Span) -> Handler:
     return Handler((), "", block, block, 0, False, False, False, False, False)
 
 
-_WRITES = re.compile(r"\bResponse\.Write(AsJson)?Async$")
+_WRITES = lazy_regex(r"\bResponse\.Write(AsJson)?Async$")
 
 
 def _csharp(call: Call, handler: Handler, facts: Facts) -> bool:
@@ -118,8 +119,8 @@ def _kotlin(call: Call, handler: Handler, facts: Facts) -> bool:
     return bool(is_made) and is_route and says_failure(text) and _is_last(call, handler.body, facts)
 
 
-_RESPONDS = re.compile(r"^call\.respond(Text|Json)?$")
-_MADE_BY = re.compile(r"^(mapOf|[A-Z]\w*\.\w+)$")
+_RESPONDS = lazy_regex(r"^call\.respond(Text|Json)?$")
+_MADE_BY = lazy_regex(r"^(mapOf|[A-Z]\w*\.\w+)$")
 
 
 def _is_last(call: Call, block: Span, facts: Facts) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.error_handlers import all_answer_with_200
@@ -18,10 +19,10 @@ _FAILURE_STATUS = TextPattern(
     rf"|,\s*[45]\d\d\s*[);\n]|HTTP_[45]\d\d|(?:\b|Status|_)(?i:{_NAMES})(?:Exception|Error|\b(?![\"'.]))"
     r"|http\.Error\(|HTTPException|HTTPError\(|Http404|ResponseStatusException|createError\(|Exception\(\s*[45]\d\d"
 )
-_FLAG = re.compile(
+_FLAG = lazy_regex(
     r"[\"']?\b([sS]uccess|[oO]k|OK|[eE]rror)[\"']?\s*[:,=]\s*(?:[fF]alse|1\b|[\"'](?:error|fail\w*))"
 )
-_ASKS = re.compile(
+_ASKS = lazy_regex(
     r"_*(?i:validate|verify|check|test|probe|ping|preview|try|dry_?run|diagnos\w*|lookup)(?![a-z])"
 )
 
@@ -49,7 +50,7 @@ def is_own_protocol(answer: Span, facts: Facts) -> bool:
     return re.search(rf"[\"']?\b{flag[1]}[\"']?\s*[:,=]\s*{works}", body) is not None
 
 
-_MADE_BY = re.compile(r"(?:return\s+)?([\w.]+\(\s*(?:new\s*)?\{?\s*[\"']?(?i:err\w*)\b[\"']?\s*[:=])")
+_MADE_BY = lazy_regex(r"(?:return\s+)?([\w.]+\(\s*(?:new\s*)?\{?\s*[\"']?(?i:err\w*)\b[\"']?\s*[:=])")
 """A body that begins with the error: `Json(new { error =`."""
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -13,14 +14,14 @@ from faultkit.code.languages.syntax import Node, Span
 
 _REQUESTS = frozenset({"req", "_req", "request", "_request"})
 _RESPONSES = frozenset({"res", "response", "reply", "resp"})
-_CHECKED = re.compile(r"^\(?\s*(e|err|error|ex|\w*Err|\w*Error)\s*(!==?\s*(null|undefined)\s*)?\)?$")
+_CHECKED = lazy_regex(r"^\(?\s*(e|err|error|ex|\w*Err|\w*Error)\s*(!==?\s*(null|undefined)\s*)?\)?$")
 """The condition of `if (err)`."""
 _NEXT_ROUTES = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 """Names of the functions that Next.js calls for the methods of a route."""
 _ERROR_DECORATORS = frozenset({"exception_handler", "errorhandler", "app_errorhandler", "ExceptionHandler"})
-_ERROR_NAME = re.compile(r"^(e|ex|exc|err|error|exception|cause|throwable|t)$")
+_ERROR_NAME = lazy_regex(r"^(e|ex|exc|err|error|exception|cause|throwable|t)$")
 _SOCKETS = ("websocket", "websocket_route")
-_COMMENT = re.compile(r"(?:#|//|/\*)\W*\w")
+_COMMENT = lazy_regex(r"(?:#|//|/\*)\W*\w")
 
 
 def is_handler(scope: Scope) -> bool:
@@ -61,7 +62,7 @@ def is_clean_up(place: Placed, facts: Facts) -> bool:
     return facts.is_in_finally(place) or bool(facts.handlers_around(place))
 
 
-_CASE = re.compile(r"case\s+(?:\w*[eE]rr\s*!=\s*nil|errors\.(?:Is|As)\()")
+_CASE = lazy_regex(r"case\s+(?:\w*[eE]rr\s*!=\s*nil|errors\.(?:Is|As)\()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,14 @@ class FailureBlock:
     calls it with what none of them has caught. Then there is no other answer."""
 
 
-_REPORTS = re.compile(
+_REPORTS = lazy_regex(
     r"^(inc|increment|Inc|Increment|observe|[rR]ecord_?[eE]xception|[rR]ecord_?[eE]rror|[cC]apture_?[eE]xception"
     r"|[cC]apture_?[mM]essage|[sS]et_?[sS]tatus|labels|with_label_values|WithLabelValues|counter|Counter"
     r"|print_?[sS]tack_?[tT]race|format_exc)$"
 )
 """Calls that count or report an error."""
-_COUNTS = re.compile(r"counter|metric|stats|meter", re.IGNORECASE)
-_EMPTIES = re.compile(
+_COUNTS = lazy_regex(r"counter|metric|stats|meter", re.IGNORECASE)
+_EMPTIES = lazy_regex(
     r"empty|Empty|[a-z]+Of$|of$|new$|list$|dict$|set$|ArrayList$|HashMap$|List$|Dictionary$"
 )
 """Calls that make an empty value, if they are given none."""
@@ -97,7 +98,7 @@ def has_comment(text: str) -> bool:
     return _COMMENT.search(text) is not None
 
 
-_ONE_CODE = re.compile(r"\bwhen\s*\(.*(?:Number|Code|State|Reason)\w*\s*(?:==|is\b(?!\s+not))", re.DOTALL)
+_ONE_CODE = lazy_regex(r"\bwhen\s*\(.*(?:Number|Code|State|Reason)\w*\s*(?:==|is\b(?!\s+not))", re.DOTALL)
 
 
 def is_for_one_code(handler: Handler, facts: Facts) -> bool:
@@ -148,7 +149,7 @@ def failure_blocks(facts: Facts) -> Iterator[FailureBlock]:
     yield from map(FailureBlock, failed_branches(facts, _CHECKED))
 
 
-_OUTCOME = re.compile(
+_OUTCOME = lazy_regex(
     r"^\(?\s*(?:(?:!|not\s+)\s*\w*(?:[oO]utcome|[rR]esult|res|[sS]ettled|[sS]aved|[rR]eceipt|[aA]ttempt)\w*"
     r"\.(?:ok|success|succeeded|isOk\(\)|isSuccess|IsSuccess|Succeeded|is_ok\(\))"
     r"|\w*(?:[oO]utcome|[rR]esult|[sS]ettled|[aA]ttempt)\w*\."
@@ -167,7 +168,7 @@ def failed_branches(facts: Facts, condition: re.Pattern[str] = _OUTCOME) -> Iter
                 yield Span(inner.start_byte, inner.end_byte)
 
 
-_NEXT = re.compile(
+_NEXT = lazy_regex(
     r"^(?:self\.)?_?(?:call_next|get_response|next)(?:\.Invoke)?$|(?:^|\.)\w*[cC]hain\.doFilter$"
 )
 

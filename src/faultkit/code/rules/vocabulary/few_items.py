@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.fact_values import Value
 from faultkit.code.rules.vocabulary.concurrency_limits import ALL_PARTS
 
-_MAPS = re.compile(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
-_HELD = re.compile(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
+_MAPS = lazy_regex(r"\.(map|flatMap|Select)\s*(<[^()]*>)?\(")
+_HELD = lazy_regex(r"&?(self|this)\.[\w.]+?(\.(iter|into_iter|keys|values|items|entries)\(\))?")
 """Members, which are set with the object and few; what a method of theirs returns is not."""
-_FEW_NAMES = re.compile(
+_FEW_NAMES = lazy_regex(
     r"(node|broker|plugin|package|callback|address(e)?|listener|hook|process(e)?|prefix(e)?|module|middleware|handler"
     r"|shard|replica|peer|backend|provider|region|server|interface|stat|component|extension|service|listener"
     r"|migration|stage|adapter|driver|engine|field|column|arg|param|dep|child(ren)?|connection|carrier|gateway"
@@ -24,7 +25,7 @@ _FEW_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Names of things of which a program has few."""
-_FEW_ITEMS = re.compile(
+_FEW_ITEMS = lazy_regex(
     r"(?:^|_|(?<=[a-z]))(?:broker|role|socket|stat|process|shard|replica|node|peer|region|fork|ws|port_?pair|conn|connection|client"
     r"|websocket)(?:_?ids?|_?names?)?$",
     re.IGNORECASE,
@@ -38,14 +39,14 @@ def are_few(items: Iterable[str]) -> bool:
     return _FEW_ITEMS.search(first) is not None
 
 
-_MADE_HERE = re.compile(
+_MADE_HERE = lazy_regex(
     r"(?:\w+\.)*_?(?:generate|create|make|build|split|chunk|range|repeat)\w*\("
     r"|\[\]$|list\(\)$|\{\}$|new \w+<?.*\(\)$",
     re.IGNORECASE,
 )
-_ONE_ANSWER = re.compile(r"(?:await\s+)?(?:axios|fetch|got|ky|requests|httpx)\b", re.IGNORECASE)
+_ONE_ANSWER = lazy_regex(r"(?:await\s+)?(?:axios|fetch|got|ky|requests|httpx)\b", re.IGNORECASE)
 """What is asked of another service comes in pages, whose size that service limits."""
-_GROUPED = re.compile(r"(?:\b|_)[gG]roup(?:ed)?_?[bB]y\w*\(")
+_GROUPED = lazy_regex(r"(?:\b|_)[gG]roup(?:ed)?_?[bB]y\w*\(")
 
 
 def may_be_many(source: str, call: Call, facts: Facts) -> bool:
@@ -67,8 +68,8 @@ def may_be_many(source: str, call: Call, facts: Facts) -> bool:
     )
 
 
-_LOADED = re.compile(r"(?:\(?\s*await|yield)\b|.*\.await\b", re.DOTALL)
-_WITH_CONTEXT = re.compile(r"[\w.]+\(\s*\w*[cC]tx\b")
+_LOADED = lazy_regex(r"(?:\(?\s*await|yield)\b|.*\.await\b", re.DOTALL)
+_WITH_CONTEXT = lazy_regex(r"[\w.]+\(\s*\w*[cC]tx\b")
 
 
 def are_loaded(source: str, call: Call, facts: Facts) -> bool:
@@ -119,14 +120,14 @@ def _is_fixed(value: Value, call: Call, facts: Facts) -> bool:
     return True
 
 
-_OF_MEMBER = re.compile(
+_OF_MEMBER = lazy_regex(
     r"(?:list|sorted|tuple|set|frozenset|Array\.from)\(\s*(?:self|this)\.[\w.#]+(?:\.(?:get|values|keys|items)\([^()]*(?:\(\))?\))?\s*\)"
     r"|\[\s*\.\.\.this\.[\w.#]+(?:\.(?:values|keys)\(\))?\s*\]|(?:self|this)\.[\w.#]+\.(?:values|keys|copy|ToArray|toList)\(\)"
 )
 """A copy of what the object keeps: `list(self._members.get(room, ()))`."""
-_MADE_OF = re.compile(r"\bfor\b|\.\.\.|(?<![\w\s)\]])\s*\*\w")
+_MADE_OF = lazy_regex(r"\bfor\b|\.\.\.|(?<![\w\s)\]])\s*\*\w")
 """Lists that are made of others: `[Item(row) for row in rows]`, `[...known, ...found]`."""
-_OF_CONSTANT = re.compile(
+_OF_CONSTANT = lazy_regex(
     r"(?:Object\.(?:entries|keys|values)|list|sorted|tuple|Array\.from)\(\s*(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+\(\))?\s*\)"
     r"|(?:\w+\.)*[A-Z][A-Z0-9_]+(?:\.\w+(?:\(\))?)?"
 )

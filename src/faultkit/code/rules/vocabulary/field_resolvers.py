@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
@@ -21,23 +22,23 @@ WORDS = (
 )  # fmt: skip
 """Parts of texts of which one stands in each that has such a resolver."""
 
-_RESOLVES = re.compile(r"(^|\.)(ResolveField|FieldResolver|SchemaMapping|ResolveProperty)$")
-_LOADER = re.compile(r"loader|\bbatch|BatchMapping|\.load\(|load_many|loadMany", re.IGNORECASE)
-_GRAPHENE = re.compile(r"resolve_\w+$")
-_ROOTS = re.compile(r"^(Query|Mutation|Subscription|query|mutation|subscription)s?$")
-_ROOT_RESOLVER = re.compile(r"(query|mutation|subscription)Resolver$", re.IGNORECASE)
-_MAP = re.compile(r"^(\w*[rR]esolvers?)\.([A-Z]\w*)\.(\w+)(\.resolve)?$")
+_RESOLVES = lazy_regex(r"(^|\.)(ResolveField|FieldResolver|SchemaMapping|ResolveProperty)$")
+_LOADER = lazy_regex(r"loader|\bbatch|BatchMapping|\.load\(|load_many|loadMany", re.IGNORECASE)
+_GRAPHENE = lazy_regex(r"resolve_\w+$")
+_ROOTS = lazy_regex(r"^(Query|Mutation|Subscription|query|mutation|subscription)s?$")
+_ROOT_RESOLVER = lazy_regex(r"(query|mutation|subscription)Resolver$", re.IGNORECASE)
+_MAP = lazy_regex(r"^(\w*[rR]esolvers?)\.([A-Z]\w*)\.(\w+)(\.resolve)?$")
 """`resolvers.Order.shipments`: a function in a map of resolvers, by its qualified name."""
-_OF_TYPE = re.compile(r"^([A-Za-z]\w*)(?:Type|Field)?Resolvers?\.(\w+)(\.resolve)?$")
+_OF_TYPE = lazy_regex(r"^([A-Za-z]\w*)(?:Type|Field)?Resolvers?\.(\w+)(\.resolve)?$")
 """`tripResolvers.driver`: the resolvers of one type in a map of their own."""
 _KEY = r"\w*(?:id|Id|ID|key|Key|ref|Ref|slug|code|email)s?\b"
-_MEMORY = re.compile(r"loader|cache|map|index|registry|config|logger|log|metrics|format\w*$", re.IGNORECASE)
-_ASKED = re.compile(
+_MEMORY = lazy_regex(r"loader|cache|map|index|registry|config|logger|log|metrics|format\w*$", re.IGNORECASE)
+_ASKED = lazy_regex(
     r"^(self|this|ctx|context|info|dataSources|prisma|models|services|repos)\b"
     r"|^\w*(repo|repository|service|client|store|dao|db|api)\b",
     re.IGNORECASE,
 )
-_LOCAL = re.compile(
+_LOCAL = lazy_regex(
     r"^(get|has|set|push|add|map|filter|format|log|info|debug|warn|error|assert|encode|decode|hash)$"
 )
 
@@ -96,11 +97,11 @@ def _asked(each: FieldResolver, reads: list[Call], facts: Facts) -> Iterator[Cal
         return
 
 
-_QUERY = re.compile(
+_QUERY = lazy_regex(
     r"\b(?:db|knex|database|from|table|select|query|where|find\w*|collection|createQueryBuilder|selectFrom|model)\(",
     re.IGNORECASE,
 )
-_AWAITED = re.compile(rb"\bawait\s*\(*\s*$|=>\s*\(*\s*$|\breturn\s+$|[?:]\s*\(*\s*$")
+_AWAITED = lazy_regex(rb"\bawait\s*\(*\s*$|=>\s*\(*\s*$|\breturn\s+$|[?:]\s*\(*\s*$")
 
 
 def _is_answer(call: Call, scope: Scope, facts: Facts) -> bool:

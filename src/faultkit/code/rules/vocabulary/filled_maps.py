@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.stores import MapStore, Put, words
@@ -53,7 +54,7 @@ def makes_value(put: Put, between: Span, facts: Facts) -> bool:
     )
 
 
-_CHEAP = re.compile(
+_CHEAP = lazy_regex(
     r"^(append|item|entry|\w*Entry|record|time\.\w+|MustCompile|Compile|compile|hash\w*|get[A-Z]\w*|to\w+|\w*[eE]tag\w*"
     r"|make|new|String|valueOf|of|from)$"
 )

@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.started_tasks import endless_loop
 
 _ENDS = {
-    "python": re.compile(r"\.cancel\s*\(|cancel_\w+\(|TaskGroup|\.aclose\(|\bgather\("),
-    "rust": re.compile(r"\.abort\s*\(|abort_all|JoinSet|\.cancel\s*\(|AbortOnDrop|CancellationToken"),
-    "csharp": re.compile(r"\.Cancel(Async|After)?\s*\(|WhenAll|\.Dispose\(|Complete\("),
+    "python": lazy_regex(r"\.cancel\s*\(|cancel_\w+\(|TaskGroup|\.aclose\(|\bgather\("),
+    "rust": lazy_regex(r"\.abort\s*\(|abort_all|JoinSet|\.cancel\s*\(|AbortOnDrop|CancellationToken"),
+    "csharp": lazy_regex(r"\.Cancel(Async|After)?\s*\(|WhenAll|\.Dispose\(|Complete\("),
 }
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 
-_FILE_NAME = re.compile(r"[\"'`/][\w.-]*\w\.[A-Za-z]\w{1,7}[\"'`]")
-_SETTINGS = re.compile(r"^&?(?:\w+\.)*(?:cfg|conf|config|settings|options|opts)\.\w", re.IGNORECASE)
+_FILE_NAME = lazy_regex(r"[\"'`/][\w.-]*\w\.[A-Za-z]\w{1,7}[\"'`]")
+_SETTINGS = lazy_regex(r"^&?(?:\w+\.)*(?:cfg|conf|config|settings|options|opts)\.\w", re.IGNORECASE)
 
 
 def is_fixed_file(call: Call, facts: Facts) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 
-_ROOT = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-_LITERALS = re.compile(r"\"(?:\\.|[^\"\\\n{$])*\"|'(?:\\.|[^'\\\n{$])*'")
-_SETTINGS = re.compile(r"config|setting|option|\bopts\b|\bcfg\b|environment|\benv\b", re.IGNORECASE)
-_OF_REQUEST = re.compile(r"\b[rR]equest\.|\bHttpContext\b|\breq\.")
+_ROOT = lazy_regex(r"(?<![\w.])[A-Za-z_]\w*")
+_LITERALS = lazy_regex(r"\"(?:\\.|[^\"\\\n{$])*\"|'(?:\\.|[^'\\\n{$])*'")
+_SETTINGS = lazy_regex(r"config|setting|option|\bopts\b|\bcfg\b|environment|\benv\b", re.IGNORECASE)
+_OF_REQUEST = lazy_regex(r"\b[rR]equest\.|\bHttpContext\b|\breq\.")
 _LEVELS = 3
 
 

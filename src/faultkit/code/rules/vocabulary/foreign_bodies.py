@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.fixed_sources import is_given_fixed
@@ -18,28 +19,28 @@ _READS = {
     "kotlin": ("bytes", "readBytes", "bodyAsBytes", "readRawBytes", "string", "bodyAsText"),
     "java": ("bytes", "readAllBytes", "send", "string"),
 }
-_THINGS = re.compile(
+_THINGS = lazy_regex(
     r"image|img|avatar|picture|photo|feed|preview|remote|external|media|attachment|download|icon|logo|thumb|import|source"
     r"|webhook|callback|scrape|crawl|unfurl|proxy|\blink|page|article|\bsite|browse",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(
+_ADDRESS = lazy_regex(
     r"(?:^|_)(?:src|source|link|href|ur[li]|address|location)$|(?:Url|URL|Uri|URI|Link|Source|Src)$"
 )
-_ADDRESS_TYPE = re.compile(r"(^|[./:])(Url|URL|Uri|URI|HttpUrl)$")
-_LIMITED = re.compile(
+_ADDRESS_TYPE = lazy_regex(r"(^|[./:])(Url|URL|Uri|URI|HttpUrl)$")
+_LIMITED = lazy_regex(
     r"(?:size|byte|body|len\w*)_?limit|limit_?(?:size|bytes)|Limited|max_?(?:size|len|bytes|content|body|download)\w*|MAX_(?!ENTR|ITEMS|COUNT|RETR|ATTEMPT|REDIRECT|PAGES|ROWS|RESULTS|AGE|HOPS|TRIES)|content-?_?length|too_?(?:large|big)|\.take\(|stream|chunk"
     r"|iter_content|iter_bytes|\bsize\s*>|\.length\s*>|ofInputStream|readNBytes|maxContentLength",
     re.IGNORECASE,
 )
-_SENDS = re.compile(
+_SENDS = lazy_regex(
     r"fetch\(|axios|requests\.|httpx\.|\.send\(|\.get\(|GetByteArrayAsync|GetAsync|newCall\(|urlopen\(|openStream\(|http\.Get\(|\.Do\("
 )
 
 
-_TEXT_OF = re.compile(r"\b\w+\.text\b(?!\()")
+_TEXT_OF = lazy_regex(r"\b\w+\.text\b(?!\()")
 _TEXTS = ("text", "string", "bodyAsText", "GetStringAsync", "ReadAsStringAsync")
-_CUTS = re.compile(r"\.(?:slice|substring|substr|Substring|take)\([^()]*\)|\[:\s*\w+\]")
+_CUTS = lazy_regex(r"\.(?:slice|substring|substr|Substring|take)\([^()]*\)|\[:\s*\w+\]")
 """What takes a part of a text that is there already."""
 
 
@@ -92,7 +93,7 @@ def _is_foreign(call: Call, scope: Scope, reader: str, facts: Facts) -> bool:
     )
 
 
-_ANSWER = re.compile(r"(^|[./:])(Response|HttpResponse(Message)?|ClientResponse|ResponseBody|HTTPResponse)$")
+_ANSWER = lazy_regex(r"(^|[./:])(Response|HttpResponse(Message)?|ClientResponse|ResponseBody|HTTPResponse)$")
 
 
 def _is_read_for_caller(call: Call, scope: Scope, facts: Facts) -> bool:

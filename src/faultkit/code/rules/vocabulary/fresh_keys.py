@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Place, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -25,7 +26,7 @@ from faultkit.code.rules.vocabulary.repetition import retries
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _SEPARATOR = r"[\w\-]*[\"'`\])]*\s*(?:=>|:=|[:=,(])\s*"
-_BEFORE = re.compile(rf"{KEY}{_SEPARATOR}[^;,\n]*(?:\n\s*[^;,\n=:]*)?$", re.IGNORECASE)
+_BEFORE = lazy_regex(rf"{KEY}{_SEPARATOR}[^;,\n]*(?:\n\s*[^;,\n=:]*)?$", re.IGNORECASE)
 """The text before a value that is a key."""
 _SET_KEY = TextPattern(rf"{KEY}{_SEPARATOR}", re.IGNORECASE)
 _NEW = frozenset(
@@ -37,7 +38,7 @@ _NEW = frozenset(
     )
 )  # fmt: skip
 """Functions that return another value in every call."""
-_NEW_OF_TYPE = re.compile(
+_NEW_OF_TYPE = lazy_regex(
     r"(^|[./])(uuid|ulid|xid|ksuid|Ulid|ULID|Uuid|UlidCreator|Ksuid|KSUID|TSID|Date|time)"
     r"\.(New|Make|new|random|nextULID|fast|now|time|generate|getUlid|getMonotonicUlid)$"
 )
@@ -49,8 +50,8 @@ _KEPT = frozenset(
     )
 )  # fmt: skip
 """Calls around a new value that is kept for the next time, or made only where there is none yet."""
-_OTHERWISE = re.compile(r"\bor\s+[\w.(]*$|\?\?=?\s*[\w.(]*$|\|\|=?\s*[\w.(]*$|\?:\s*[\w.(]*$")
-_TRIES = re.compile(r"attempt|retr(y|ies)|\btr(y|ies)\b", re.IGNORECASE)
+_OTHERWISE = lazy_regex(r"\bor\s+[\w.(]*$|\?\?=?\s*[\w.(]*$|\|\|=?\s*[\w.(]*$|\?:\s*[\w.(]*$")
+_TRIES = lazy_regex(r"attempt|retr(y|ies)|\btr(y|ies)\b", re.IGNORECASE)
 _JOBS = frozenset(
     (
         "actor", "KafkaListener", "RabbitListener", "SqsListener", "JmsListener", "AutomaticRetry",

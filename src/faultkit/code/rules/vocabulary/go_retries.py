@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 
-_SUCCESS = re.compile(r"\b\w*[eE]rr == nil\b|StatusCode\s*(<|==)")
-_NAMES_TAKEN = re.compile(
+_SUCCESS = lazy_regex(r"\b\w*[eE]rr == nil\b|StatusCode\s*(<|==)")
+_NAMES_TAKEN = lazy_regex(
     r"IsExist|ErrExist|EEXIST|EINTR|EAGAIN|Interrupted|EOF|Canceled|Closed|NotExist|NotFound"
 )
 """Errors of a name that is taken, of a call that a signal broke, and of an end: none is a failure."""

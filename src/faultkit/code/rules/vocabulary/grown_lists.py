@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from operator import itemgetter
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -25,16 +26,16 @@ _METHODS = {
     "rust": ("fetch_all", "load", "all"),
 }
 _SHAPE = {
-    "python": re.compile(r"\bselect\(|\.query\(|\.objects\b|\bSELECT\b", re.IGNORECASE),
-    "javascript": re.compile(r"\bwhere\b|\bSELECT\b|[rR]epo|\.find\("),
-    "go": re.compile(r"\.Where\(|\bSELECT\b|\bselect\b.*\bfrom\b", re.DOTALL),
-    "java": re.compile(r"\bSELECT\b|\bselect\b.*\bfrom\b|\bselectFrom\(|\.find\(.*\.into\(", re.DOTALL),
-    "kotlin": re.compile(
+    "python": lazy_regex(r"\bselect\(|\.query\(|\.objects\b|\bSELECT\b", re.IGNORECASE),
+    "javascript": lazy_regex(r"\bwhere\b|\bSELECT\b|[rR]epo|\.find\("),
+    "go": lazy_regex(r"\.Where\(|\bSELECT\b|\bselect\b.*\bfrom\b", re.DOTALL),
+    "java": lazy_regex(r"\bSELECT\b|\bselect\b.*\bfrom\b|\bselectFrom\(|\.find\(.*\.into\(", re.DOTALL),
+    "kotlin": lazy_regex(
         r"\bSELECT\b|\bselect\b.*\bfrom\b|\.selectAll\(\)|\bselect\s*\{|\.find\(.*\.(?:into|toList)\(",
         re.DOTALL,
     ),
-    "csharp": re.compile(r"\.Where\(|\bSELECT\b"),
-    "rust": re.compile(r"\bSELECT\b|\.filter\("),
+    "csharp": lazy_regex(r"\.Where\(|\bSELECT\b"),
+    "rust": lazy_regex(r"\bSELECT\b|\.filter\("),
 }
 _GROWS = (
     r"(?:audit\w*|events?|\w*logs?|\w*histor(?:y|ies)|\w*messages?|notifications?|\w*readings?|\w*measurements?"
@@ -42,46 +43,46 @@ _GROWS = (
     r"|comments?|orders|invoices|payments|alerts|deliveries|shipments|tickets|bookings|statements|\w*[eE]vents?"
     r"|\w*Entr(?:y|ies)|posts|reviews|trips|calls|sessions)"
 )
-_THINGS = re.compile(
+_THINGS = lazy_regex(
     rf"\b(?:FROM|from|selectFrom\(|select\(|query\(|Find\(&|collection\(['\"])\s*\"?(?:\w+\.)?{_GROWS}\b"
     rf"|\b(?:Repository<|\w+\.)?{_GROWS}\.(?:selectAll|select|filter|objects|find\w*|findMany|findAll|Where|where)\b"
     rf"|\b{_GROWS}\b\s*\.(?:objects|filter|find|findMany|findAll|selectAll)\b|(?:_db|db|[cC]ontext)\.{_GROWS}\b",
     re.IGNORECASE,
 )
-_CHOOSES = re.compile(
+_CHOOSES = lazy_regex(
     r"\.find\(\s*\{\s*[\w\"']|\bwhere\b|\bfilter\w*\b|\.Where\(|\bfind(?:All)?By", re.IGNORECASE
 )
-_ORDERS = re.compile(
+_ORDERS = lazy_regex(
     r"order\s*_?by|\border\s*:|\.sort\(|orderByDescending|\.order\(|\.Order\(|order_by_desc", re.IGNORECASE
 )
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"limit|\btake\b|page|\btop\b|\bfirst\b|offset|cursor|skip|batch|chunk|iterator|max_?results|yield_per|stream"
     r"|fetch\s+(?:first|next)|\bbetween\b|count\b|\bsum\b|\bmax\(|\bmin\(|group\s*_?by|exists|\bin\s*\(|\bin_\(|any\(|\bIn\("
     r"|for\s+update|distinct|having|findOne|\bone\b|\.first|__in\b|\bin:|latest",
     re.IGNORECASE,
 )
-_BY_TIME = re.compile(
+_BY_TIME = lazy_regex(
     r"(?:order\s*_?by\w*|\border\s*:|\.sort\(|\.order\(|\.Order\(|OrderBy\w*)[^;\n]{0,60}?"
     r"(?:\w(?:_at|_on|_ts|_time|_date|[a-z]At|[a-z]On|[a-z]Time|[a-z]Date|[tT]imestamp)\b|\b(?:at|ts|time|timestamp)\b)",
     re.IGNORECASE,
 )
 """An order by time: there are more rows each day."""
-_SINCE = re.compile(
+_SINCE = lazy_regex(
     r"(?:_at|_on|_ts|_time|_date|At|On|Time|Date|\bat|\bts|\btime)\W{0,12}(?:>=?|\$?gte?\b|__gte?|\.ge\(|after|since|greater)"
     r"|[sS]ince|[fF]rom[A-Z_]\w*(?:Date|Time)|interval"
 )
 """Only rows of some time."""
-_OF_ONE = re.compile(r"\w[_.][iI]d[\"']?\s*(?:=|,|\))|[a-z]Id\s*(?:==|:|,)|_id\s*=")
+_OF_ONE = lazy_regex(r"\w[_.][iI]d[\"']?\s*(?:=|,|\))|[a-z]Id\s*(?:==|:|,)|_id\s*=")
 """Conditions by a key: two of them leave few rows."""
-_PAGED = re.compile(r"[pP]aginat|\[[^\]\n\[]*:[^\]\n\[]*\]|islice\(|\.iterator\(|page_?size", re.IGNORECASE)
-_BY_KEY = re.compile(r"where\s*\(?\s*(?:\w+\.)?(?:id|uuid|key|token)\s*=(?!=)", re.IGNORECASE)
-_OF_JOBS = re.compile(
+_PAGED = lazy_regex(r"[pP]aginat|\[[^\]\n\[]*:[^\]\n\[]*\]|islice\(|\.iterator\(|page_?size", re.IGNORECASE)
+_BY_KEY = lazy_regex(r"where\s*\(?\s*(?:\w+\.)?(?:id|uuid|key|token)\s*=(?!=)", re.IGNORECASE)
+_OF_JOBS = lazy_regex(
     r"claim|pending|\bdue|unsent|unpublished|purge|delete|archive|migrat|expire|clean|queue|retry|outbox|dispatch|relay"
     r"|reindex|backfill|rebuild|replay|snapshot|\btest",
     re.IGNORECASE,
 )
 
-_DUE = re.compile(
+_DUE = lazy_regex(
     r"['\"](?:pending|queued|new|ready|open|unsent)['\"]|skip\s+locked|pending|isNull|IS NULL", re.IGNORECASE
 )
 
@@ -111,7 +112,7 @@ def _query_text(call: Call, facts: Facts) -> str:
     return _IN_PARTS.sub("", "\n".join(texts))
 
 
-_IN_PARTS = re.compile(r"\.cursor\(\)|\.(?:batch_?[sS]ize|setFetchSize|fetchSize)\([^()]*\)")
+_IN_PARTS = lazy_regex(r"\.cursor\(\)|\.(?:batch_?[sS]ize|setFetchSize|fetchSize)\([^()]*\)")
 """How rows travel says nothing about how many there are."""
 
 
@@ -229,8 +230,8 @@ def _is_given_out(call: Call, end: int, facts: Facts) -> bool:
 
 # Spring Data: what a repository returns is declared beside it.
 
-_DERIVED = re.compile(r"^(?:find|get|list|read|query)(?:All)?By(?!Id$|IdIn|\w*IdIn)\w+$")
-_NARROW = re.compile(r"First|Top|Page|Slice|Limit|In$|Between|Distinct|One|Unique")
+_DERIVED = lazy_regex(r"^(?:find|get|list|read|query)(?:All)?By(?!Id$|IdIn|\w*IdIn)\w+$")
+_NARROW = lazy_regex(r"First|Top|Page|Slice|Limit|In$|Between|Distinct|One|Unique")
 
 
 def listed_by_repository(facts: Facts) -> Iterator[Call]:

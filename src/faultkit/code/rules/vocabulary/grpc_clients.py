@@ -5,8 +5,7 @@ A stub of Java, Go or C# that is given a channel is a view of it, and no client 
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
@@ -24,7 +23,7 @@ _NAMES = {
     ),
 }
 _LIBRARIES = ("@grpc/grpc-js", "grpc", "nice-grpc")
-_CREDENTIALS = re.compile(r"[cC]redentials\.create")
+_CREDENTIALS = lazy_regex(r"[cC]redentials\.create")
 WORDS = (b"grpc", b"Grpc", b"Channel", b"redentials.create", b"_client::", b"tonic")
 """Words of which one stands in each text that makes a client of gRPC."""
 

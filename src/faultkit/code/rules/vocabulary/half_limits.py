@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -22,8 +23,8 @@ _OF_ANSWER = {
 }
 """Limits of Python's clients, with the keywords that bound the wait for an answer; the second or first may
 be given by position."""
-_PAIR = re.compile(r"[(\[]\s*[^,]+,\s*None\s*,?\s*[)\]]")
-_LASTS = re.compile(r"stream|event|\bsse\b|subscri|websocket|ws_connect|long_?poll|tail|watch", re.IGNORECASE)
+_PAIR = lazy_regex(r"[(\[]\s*[^,]+,\s*None\s*,?\s*[)\]]")
+_LASTS = lazy_regex(r"stream|event|\bsse\b|subscri|websocket|ws_connect|long_?poll|tail|watch", re.IGNORECASE)
 """What may take any time: streams of events, long polls."""
 _SESSIONS = ("requests.Session", "requests.session", "requests.sessions.Session")
 
@@ -140,10 +141,10 @@ def _is_for_socket(call: Call, facts: Facts) -> bool:
 
 # JavaScript: options that do not end a request.
 
-_CONTROLLER = re.compile(r"^(\w+)\.signal$")
+_CONTROLLER = lazy_regex(r"^(\w+)\.signal$")
 _ANSWER_KEYS = ("timeout.request", "timeout.response", "timeout.read", "timeout.socket")
-_ON_TIMEOUT = re.compile(r"\.(?:on|once|addListener)\(\s*['\"`]timeout['\"`]")
-_WITH_CALLBACK = re.compile(r"\.setTimeout\(\s*[^()]*(?:\([^()]*\)[^()]*)?,\s*(?:\(|async\b|function\b|\w)")
+_ON_TIMEOUT = lazy_regex(r"\.(?:on|once|addListener)\(\s*['\"`]timeout['\"`]")
+_WITH_CALLBACK = lazy_regex(r"\.setTimeout\(\s*[^()]*(?:\([^()]*\)[^()]*)?,\s*(?:\(|async\b|function\b|\w)")
 
 
 def is_ignored(name: str, call: Call, library: str, facts: Facts) -> bool:

@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_PATH = re.compile(
+_PATH = lazy_regex(
     r"/(health|healthz|ready|readyz|readiness|live|livez|liveness|status|ping|alive|up)\w*/?$", re.IGNORECASE
 )
 _NAME = NamePattern(
     r"^_?(health|healthz|readyz?|readiness|live(z|ness)?|is_?healthy|is_?ready|health_?check|check_?health(Async)?)$",
     re.IGNORECASE,
 )
-_YES = re.compile(
+_YES = lazy_regex(
     r"(?<![nN])Healthy\(|Health\.up\(|\bUP\b|[\"'](ok|up|healthy|pass|alive)[\"']|\bTrue\b|\btrue\b|\.ok\(|\bOk\(|StatusOK|\b200\b",
     re.IGNORECASE,
 )
-_PLAIN_YES = re.compile(r"(?<![nN])Healthy\(|Health\.up\(")
-_NO = re.compile(
+_PLAIN_YES = lazy_regex(r"(?<![nN])Healthy\(|Health\.up\(")
+_NO = lazy_regex(
     r"Unhealthy|Degraded|down\(|outOfService|50[0-9]|StatusCode|ServiceUnavailable|SERVICE_UNAVAILABLE|status_code|HTTPException"
     r"|[\"'](down|error|unhealthy|fail\w*|degraded)[\"']|\bFalse\b|\bfalse\b|WriteHeader|http\.Error|sendStatus|\.status\(|raise\b|throw\b"
     r"|panic|exit",
@@ -30,7 +31,7 @@ _NO = re.compile(
 )
 
 
-_DECIDES = re.compile(
+_DECIDES = lazy_regex(
     r"\b50[0-9]\b|StatusCode|status_code|statusCode|[sS]ervice_?Unavailable|SERVICE_UNAVAILABLE|HTTPException|\.status\(|\.code\("
     r"|WriteHeader|http\.Error|sendStatus|\braise\b|\bthrow\b|\bpanic|\babort\(|,\s*status\b\)?|status\s*=\s*\w*code|Problem\("
     r"|HttpStatus"

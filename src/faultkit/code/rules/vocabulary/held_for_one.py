@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_EARLY = re.compile(r"\breturn\b")
-_MEMBER = re.compile(r"(?:\b(?:self|this)\.|\b_)?\b[A-Za-z_]\w*")
+_EARLY = lazy_regex(r"\breturn\b")
+_MEMBER = lazy_regex(r"(?:\b(?:self|this)\.|\b_)?\b[A-Za-z_]\w*")
 _BESIDE = frozenset(("self", "this", "cls", "ctx", "ct", "cancellationToken", "token", "signal", "w"))
 
 
@@ -68,8 +69,8 @@ def _is_of_all(lock: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_OF_SELF = re.compile(r"\b(?:self|this)\.#?(\w+)\b(?!\s*[\[(]|\.(?:get|has)\b)")
-_WORD = re.compile(r"\w+")
+_OF_SELF = lazy_regex(r"\b(?:self|this)\.#?(\w+)\b(?!\s*[\[(]|\.(?:get|has)\b)")
+_WORD = lazy_regex(r"\w+")
 
 
 def loads_for_all(call: Call, facts: Facts) -> bool:
@@ -155,7 +156,7 @@ def is_short_for_others(call: Call, waits: set[Call], facts: Facts) -> bool:
     )
 
 
-_SHORT = re.compile(
+_SHORT = lazy_regex(
     r"0?\.0\d*|[1-9]?\d(?:L|\s*\*\s*time\.Millisecond)?|time\.Millisecond|\d+\s*\*\s*time\.(Micro|Nano)second"
 )
 

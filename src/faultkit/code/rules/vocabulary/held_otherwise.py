@@ -8,14 +8,15 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
 _COMPUTES = ("compute", "computeIfAbsent", "computeIfPresent", "merge")
-_MAPS = re.compile(r"(^|\.)Concurrent(Hash)?Map$")
-_REFERENCE = re.compile(r"(?:this)?::(\w+)$")
-_THEN = re.compile(r"\.then\(\s*(?:async\s*)?(?:\(\s*\)\s*=>\s*)?(\w+)")
+_MAPS = lazy_regex(r"(^|\.)Concurrent(Hash)?Map$")
+_REFERENCE = lazy_regex(r"(?:this)?::(\w+)$")
+_THEN = lazy_regex(r"\.then\(\s*(?:async\s*)?(?:\(\s*\)\s*=>\s*)?(\w+)")
 
 
 def in_maps(waits: set[Call], facts: Facts) -> Iterator[tuple[Call, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -32,28 +33,28 @@ _PARSED = TextPattern(
     r"|DeserializeObject|from_str|from_slice|to_string|fromJson|toJson|parse_qs|urlencode|JsonDocument\.Parse"
     r"|JObject\.Parse)\b"
 )
-_HIDDEN = re.compile(r"redact|mask|sanit|scrub|obfusc|omit|strip|without|filter|safe", re.IGNORECASE)
-_KEYS = re.compile(r"[\"'`]([\w-]{3,40})[\"'`]\s*(?:\]\s*=|[:,]|to\b|=>)|[{,]\s*(\w{3,40})\s*:")
+_HIDDEN = lazy_regex(r"redact|mask|sanit|scrub|obfusc|omit|strip|without|filter|safe", re.IGNORECASE)
+_KEYS = lazy_regex(r"[\"'`]([\w-]{3,40})[\"'`]\s*(?:\]\s*=|[:,]|to\b|=>)|[{,]\s*(\w{3,40})\s*:")
 _TELLING = (
     r"(?:User)?(?:Log[io]n|Sign[Ii]n|Sign[Uu]p|Register|Registration|ChangePassword|ResetPassword|PasswordChange"
     r"|PasswordReset)(?:User)?(?:Request|Dto|DTO|Form|Command|Body|Payload|Input|Params|Model)"
     r"|(?:OAuth2?|Access)?Token(?:Response|Answer|Pair|Set|Result|Reply)"
     r"|(?:Credit|Payment|Debit|Bank)?Card(?:Details|Data|Info|Input|Payload)|(?:Credit|Debit)Card|BankAccountDetails"
 )
-_TELLING_NAME = re.compile(rf"^(?:{_TELLING}|\w*Credentials)$")
+_TELLING_NAME = lazy_regex(rf"^(?:{_TELLING}|\w*Credentials)$")
 _SOME_TELLING_NAME = TextPattern(rf"{_TELLING}|Credentials")
-_ERROR = re.compile(r"e|ex|err|error|exc|ok|\w+Err|\w+Error")
-_SECRET_PARTS = re.compile(
+_ERROR = lazy_regex(r"e|ex|err|error|exc|ok|\w+Err|\w+Error")
+_SECRET_PARTS = lazy_regex(
     r"\b(?:access_token|refresh_token|client_secret|id_token|accessToken|refreshToken|clientSecret|AccessToken"
     r"|RefreshToken)\b"
 )
 _REQUEST_NAME = r"(?:\w*[rR]equest|\w*_req|\w*Req|req|config|cfg|init|options|opts)"
-WHOLE_HEADERS = re.compile(
+WHOLE_HEADERS = lazy_regex(
     rf"(?:^|\.){_REQUEST_NAME}\.(?:headers|Headers|Header|rawHeaders|META)$|(?:^|\.)DefaultRequestHeaders$"
 )
 """All headers of a request. `config` is that of an interceptor."""
-HEADERS_CALL = re.compile(rf"(?:^|\.){_REQUEST_NAME}(?:\(\))?\.(?:headers|getHeaders|headers_mut)$")
-_ALL_HEADERS = re.compile(
+HEADERS_CALL = lazy_regex(rf"(?:^|\.){_REQUEST_NAME}(?:\(\))?\.(?:headers|getHeaders|headers_mut)$")
+_ALL_HEADERS = lazy_regex(
     r"getHeaderNames|(?:[rR]equest|req|r)\.(?:headers|Headers|Header)\b(?!\s*[\[.(])|\.headers\(\)\.iter"
 )
 
@@ -201,7 +202,7 @@ def lists_headers(text: str) -> bool:
     return "getHeaderNames" in text and _PICKS.search(text) is None
 
 
-_PICKS = re.compile(r"equals|contains|mask|filter|redact", re.IGNORECASE)
+_PICKS = lazy_regex(r"equals|contains|mask|filter|redact", re.IGNORECASE)
 
 
 def telling_name(name: str, place: Placed, facts: Facts) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -27,49 +28,49 @@ METHODS = frozenset(
 )  # fmt: skip
 """Methods that may take a whole; `_holds` asks for the rest."""
 _ANY_OBJECT = {
-    "python": re.compile(
+    "python": lazy_regex(
         r"\.(read|readall|read_all|download_as_(bytes|string|text))$|^(gzip|zlib|bz2|lzma)\.decompress$"
     ),
-    "javascript": re.compile(
+    "javascript": lazy_regex(
         r"\.(transformToString|transformToByteArray|arrayBuffer|buffer|text|blob)$"
         r"|(^|[.~])(gunzip|unzip|inflate|brotliDecompress)(Sync)?$|(^|~)streamTo(String|Buffer)$"
         r"|^stream/consumers\.\w+$"
     ),
-    "go": re.compile(r"^(io|io/ioutil)\.ReadAll$"),
-    "java": re.compile(
+    "go": lazy_regex(r"^(io|io/ioutil)\.ReadAll$"),
+    "java": lazy_regex(
         r"\.(readAllBytes|asByteArray|asUtf8String|getObjectAsString|bytes|body|copyToByteArray|copyToString)$"
         r"|(IOUtils|ByteStreams|CharStreams|EntityUtils)\.(toByteArray|toString)$|^MultipartFile\.getBytes$"
     ),
-    "kotlin": re.compile(
+    "kotlin": lazy_regex(
         r"\.(readAllBytes|readBytes|readText|readLines|asByteArray|asUtf8String|bytes|string|body|bodyAsBytes"
         r"|bodyAsText|readRawBytes|copyToByteArray)$|(IOUtils|ByteStreams)\.(toByteArray|toString)$"
     ),
-    "csharp": re.compile(
+    "csharp": lazy_regex(
         r"\.(ReadToEnd|ReadToEndAsync|GetByteArrayAsync|GetStringAsync|ReadAsByteArrayAsync|ReadAsStringAsync"
         r"|DownloadData|DownloadDataTaskAsync|DownloadContentAsync)$|MemoryStream\.ToArray$"
     ),
-    "rust": re.compile(
+    "rust": lazy_regex(
         r"^reqwest\..*\.(bytes|text)$|\.(into_bytes|to_vec)$|\.(read_to_string|read_to_end)$|body\.collect$"
         r"|body\.to_bytes$"
     ),
 }  # fmt: skip
-_FILES = re.compile(
+_FILES = lazy_regex(
     r"^(open|(io|gzip|bz2|codecs|pathlib\.Path)\.open)\(\)\.read$|^io\.(BytesIO|StringIO)\b|^java\.io\.File\.|^(std\.)?fs\."
 )
 """Reads of files, which another rule looks at, and of what is in memory already."""
-_SHORT = re.compile(
+_SHORT = lazy_regex(
     r"std(out|err|in)\b|proc(ess)?\b|popen|\bcmd\b|child|config|settings|\btoken|secret|schema|template|manifest|version"
     r"|licen[sc]e|readme|ssh|key_?file|error|\bmsg\b|password|/proc/|\bpty\b|prompt|clipboard|fixture|resource|asset|classpath",
     re.IGNORECASE,
 )
 """Sources that are short by their names: outputs of programs, settings, messages of errors."""
-_SHORT_BY_OWNER = re.compile(r"lock|key|lice[sn]", re.IGNORECASE)
-_BOUNDED = re.compile(
+_SHORT_BY_OWNER = lazy_regex(r"lock|key|lice[sn]", re.IGNORECASE)
+_BOUNDED = lazy_regex(
     r"LimitReader|LimitedReader|MaxBytes\w*|readNBytes|\.take\(|max_?bytes|max_?size|maxContentLength|Limited::new"
     r"|content_?length|ContentLength|MAX_\w+",
     re.IGNORECASE,
 )
-_CONVERTS = re.compile(
+_CONVERTS = lazy_regex(
     r"\.(decode|toString|text|string|asByteArray|asUtf8String|into_bytes|to_vec"
     r"|to_bytes|collect|GetString|String|data)\b|^(new )?(string|String|str|Buffer\.from|bytes"
     r"|String::from_utf8\w*"
@@ -116,7 +117,7 @@ def wholes_used_in_parts(facts: Facts) -> Iterator[tuple[Call, str, bool]]:
             yield call, use, not is_own and not is_used_otherwise(call, scope, facts)
 
 
-_OF_STORES = re.compile(
+_OF_STORES = lazy_regex(
     r"transformTo|download|getObject|get_object|GetObject|\[[\"']Body[\"']\]|\b(?:r|req|object|obj|out)\.Body\b|blob|bucket|s3|(?:gun|un)zip|inflate"
     r"|decompress|\bRequest\.Body\b",
     re.IGNORECASE,
@@ -182,7 +183,7 @@ def _is_short(call: Call, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_SOURCES = re.compile(r"Response|Body|Stream|Source|URL|Url|Channel|Reader|Connection|Call|Part|File")
+_SOURCES = lazy_regex(r"Response|Body|Stream|Source|URL|Url|Channel|Reader|Connection|Call|Part|File")
 
 
 def is_of_other_type(call: Call, facts: Facts) -> bool:
@@ -213,9 +214,9 @@ def _use_of(call: Call, scope: Scope, facts: Facts) -> str | None:
     return None
 
 
-_NEEDS_WHOLE = re.compile(r"\b(?:chardet|jschardet|charset_normalizer|cchardet)\.|\bUniversalDetector\b")
+_NEEDS_WHOLE = lazy_regex(r"\b(?:chardet|jschardet|charset_normalizer|cchardet)\.|\bUniversalDetector\b")
 """What looks at all of a content to find its encoding."""
-_IN_MEMORY = re.compile(r"_?(?:\w+_)?(?:buffer|buf|bio|bytes_?io|string_?io|memory_?stream)$", re.IGNORECASE)
+_IN_MEMORY = lazy_regex(r"_?(?:\w+_)?(?:buffer|buf|bio|bytes_?io|string_?io|memory_?stream)$", re.IGNORECASE)
 """Names of contents that are in memory already."""
 
 
@@ -280,7 +281,7 @@ def _wraps(value: str, text: str) -> bool:
     )
 
 
-_PARSED = re.compile(
+_PARSED = lazy_regex(
     r"\b(XmlReader|XmlTextReader|XmlDocument|XDocument|XPathDocument|XElement|XmlSerializer|JsonTextReader|InputSource"
     r"|StreamSource|DocumentBuilder|SAXParser|XMLInputFactory|Unmarshaller|ObjectMapper|JsonReader|Gson|ZipFile"
     r"|ZipArchive|ElementTree|etree|load_workbook|read_excel|Image\.open|PdfReader)\b"
@@ -315,7 +316,7 @@ def _is_wrapped(form: str, body: str) -> bool:
     return re.search(r"BytesIO", body) is None or _IN_PARTS.search(body) is not None
 
 
-_IN_PARTS = re.compile(r"\bfor\b[^\n]*\bin\b|csv|readline|TextIOWrapper|read\(\w|copyfileobj|GzipFile|gzip")
+_IN_PARTS = lazy_regex(r"\bfor\b[^\n]*\bin\b|csv|readline|TextIOWrapper|read\(\w|copyfileobj|GzipFile|gzip")
 
 
 _SINK = r"\b(f|fh|fp|handle|\w*(file|out|target|dest|dst|output|sink|tmp|stream|response|res|writer))\w*"

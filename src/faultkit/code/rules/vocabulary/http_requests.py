@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_requests import builds_requests, built_request, chain
 from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
@@ -34,12 +35,12 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
-_PRIVATE = re.compile(r"_(?!_)")
-_METHOD_KEY = re.compile(r"\bmethod['\"]?\s*[:=]\s*['\"`]([A-Za-z]+)['\"`]")
-_URL = re.compile(r"ur[li]|href|endpoint|path|link|address", re.IGNORECASE)
-_LITERAL_METHOD = re.compile(r"^['\"`]?([A-Za-z]+)['\"`]?$")
+_PRIVATE = lazy_regex(r"_(?!_)")
+_METHOD_KEY = lazy_regex(r"\bmethod['\"]?\s*[:=]\s*['\"`]([A-Za-z]+)['\"`]")
+_URL = lazy_regex(r"ur[li]|href|endpoint|path|link|address", re.IGNORECASE)
+_LITERAL_METHOD = lazy_regex(r"^['\"`]?([A-Za-z]+)['\"`]?$")
 _GO_METHODS = {"Get": "GET", "Head": "HEAD", "Post": "POST", "PostForm": "POST"}
-_GO_LIMITS = re.compile(r"\bcontext\.With(Timeout|Deadline)\w*\(|\.Timeout\s*=|ResponseHeaderTimeout")
+_GO_LIMITS = lazy_regex(r"\bcontext\.With(Timeout|Deadline)\w*\(|\.Timeout\s*=|ResponseHeaderTimeout")
 _BUILT = NamePattern(r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build\(\)\.send(Async)?$")
 
 
@@ -103,7 +104,7 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
         yield HttpRequest(call, library, method, timeout, "" if url is None else url.value.text)
 
 
-_FETCH_TYPE = re.compile(
+_FETCH_TYPE = lazy_regex(
     r"\b(\w+)\??\s*:\s*(?:typeof\s+(?:globalThis\.)?fetch|Fetch(?:Like|Fn|Function)?)\b|\b(\w+)\s*=\s*(?:globalThis\.)?fetch\s*[,)};]"
 )
 
@@ -312,7 +313,7 @@ def _unknown_options(call: Call, library: Library) -> bool:
     )
 
 
-_LIMIT_KEY = re.compile(r"\b(?:timeout|signal|cancelToken)\b")
+_LIMIT_KEY = lazy_regex(r"\b(?:timeout|signal|cancelToken)\b")
 
 
 def _has_limit_in_variable(call: Call, facts: Facts) -> bool:
@@ -417,7 +418,7 @@ def _go_timeout(call: Call, facts: Facts) -> bool | None:
     return False
 
 
-_LIMITS_OF_AGENT = re.compile(r"headersTimeout|bodyTimeout")
+_LIMITS_OF_AGENT = lazy_regex(r"headersTimeout|bodyTimeout")
 
 
 def _by_dispatcher(call: Call, facts: Facts) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _STEMS = r"idempot|dedup"
@@ -18,7 +19,7 @@ KEY = (
     rf"|(?:{_CHOOSER})[-_]?(?:reference|ref|key)(?![a-z]))"
 )
 """Names that mean nothing but a key, as a part of an expression."""
-KEY_NAME = re.compile(KEY, re.IGNORECASE)
+KEY_NAME = lazy_regex(KEY, re.IGNORECASE)
 KEY_WORDS = tuple(
     word.replace(b"_", sign)
     for word in (
@@ -38,12 +39,12 @@ KNOWN_AGAIN = TextPattern(
     re.IGNORECASE,
 )
 """What a repeated request or statement is known by; the last are names of headers."""
-CHOSEN = re.compile(
+CHOSEN = lazy_regex(
     rf"{_STEMS}|{_REQUEST}"
     r"|(client|merchant|external|partner|unique|our|booking|order|payment|transfer|payout)[-_]?(ref\b|reference|token)"
     r"|(client|merchant|external)[-_]?(order|transaction|payment)?[-_]?(id\b|key)|end_?to_?end_?id",
     re.IGNORECASE,
 )
 """What a payment or order may be known by, among them references that the client chooses."""
-SENT_ONCE = re.compile(r"idempot\w*-?key", re.IGNORECASE)
+SENT_ONCE = lazy_regex(r"idempot\w*-?key", re.IGNORECASE)
 """A key that is sent: two that ask with it do the work once."""

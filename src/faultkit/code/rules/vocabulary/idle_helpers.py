@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -28,11 +29,11 @@ from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_o
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_FAILED = re.compile(r"\s*(?:Some\()?Err\(|\s*case\s+(?:err\s*!=|errors\.)|\s*is\s+\w*(?:Failure|Error)")
+_FAILED = lazy_regex(r"\s*(?:Some\()?Err\(|\s*case\s+(?:err\s*!=|errors\.)|\s*is\s+\w*(?:Failure|Error)")
 _EXITS = ("return", "break", "raise", "yield")
 _WAITING_TEXT = TextPattern(r"select!|<-|\bselect\s*\{|\byield\b")
 _OWN = ("", "self", "this", "Self")
-_LISTS = re.compile(
+_LISTS = lazy_regex(
     r"batch|pending|due|unsent|unpublished|ready|queued|claim|jobs?$|tasks?$|events?$|next", re.I
 )
 
@@ -158,10 +159,10 @@ def _is_in(span: Span, places: list[Span]) -> bool:
     return any(is_within(span, each) for each in places)
 
 
-_PAGES = re.compile(
+_PAGES = lazy_regex(
     r"cursor|offset|page|next|token|more|remaining|left\b|lastKey|LastEvaluatedKey", re.IGNORECASE
 )
-DRAWS = re.compile(r"random|uuid|nanoid|snowflake|generat\w*\(|\brand\b", re.IGNORECASE)
+DRAWS = lazy_regex(r"random|uuid|nanoid|snowflake|generat\w*\(|\brand\b", re.IGNORECASE)
 
 
 def _until_state(loop: Loop, facts: Facts) -> IdleRound | None:
@@ -202,7 +203,7 @@ def _until_state(loop: Loop, facts: Facts) -> IdleRound | None:
     return None
 
 
-_QUICK = re.compile(
+_QUICK = lazy_regex(
     r"^(ThrowIfCancellationRequested|ensureActive|throwIfAborted|checkpoint|Err|now|Now|Since)$"
 )
 

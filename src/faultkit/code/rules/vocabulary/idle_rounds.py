@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -33,7 +34,7 @@ TAKES_NOW = frozenset(
 """Methods that answer at once when there is nothing."""
 _NOW_BARE = frozenset(("poll", "TryTake", "shift", "popleft"))
 """Methods that answer at once, unless they are told how long to wait."""
-_BLOCKS = re.compile(
+_BLOCKS = lazy_regex(
     r"^_*(b[lr]?pop|bl?r?(pop|move)|brpop\w*|blpop\w*|bzpop\w*|BLPop|BRPop|BLMove|XRead\w*|xread\w*|recv\w*|receive\w*"
     r"|Recv\w*|Receive\w*|read|read_?\w*|Read\w*|accept\w*|Accept\w*|take|Take|wait\w*|Wait\w*|await\w*|select|Select"
     r"|consume\w*|Consume\w*|listen\w*|Listen\w*|join|acquire\w*|Acquire\w*|lock|tick|get|getOrWait|next|Next"
@@ -41,35 +42,35 @@ _BLOCKS = re.compile(
     r"|iterator|recvfrom|scan|Scan|yield_?\w*|Yield|Gosched|flush|sleep\w*|Sleep\w*|delay|Delay|throttle|limit)$"
 )
 """Methods that may wait until there is something."""
-_LONG = re.compile(
+_LONG = lazy_regex(
     r"timeout|time_?out|wait|block|duration|seconds|millis|TimeUnit|Timeout|interval|long_?poll|visibility",
     re.IGNORECASE,
 )
 """Arguments that say how long a call may wait."""
-_WORK = re.compile(
+_WORK = lazy_regex(
     r"^_*(try_?)?(claim|dequeue|find|fetch|load|list|query|reserve|lease|pick|pop|next|get|peek|take|select|poll"
     r"|Claim|Dequeue|Find|Fetch|Load|List|Query|Reserve|Lease|Pick|Pop|Next|Get|Peek|TryClaim|TryGet|TryTake|Take)"
     r"(_?(next|pending|due|batch|jobs?|tasks?|work|unsent|unprocessed|unpublished|ready|queued|outstanding|available"
     r"|open|one|Next|Pending|Due|Batch|Jobs?|Tasks?|Work|Unsent|Unprocessed|Unpublished|Ready|Queued|Outstanding"
     r"|Available|Open|One))"
 )
-_STORED = re.compile(r"(repo(sitory)?|dao|store|db|database|outbox|jobs|tasks|inbox|backlog)$", re.IGNORECASE)
-_FINDS = re.compile(
+_STORED = lazy_regex(r"(repo(sitory)?|dao|store|db|database|outbox|jobs|tasks|inbox|backlog)$", re.IGNORECASE)
+_FINDS = lazy_regex(
     r"^_*(find|fetch|load|list|claim|query|reserve|dequeue|get|next|pick|pop|peek|lease)", re.IGNORECASE
 )
-STATES = re.compile(
+STATES = lazy_regex(
     r"status|state|done|ready|phase|finish|complete|succe|running|pending|processing|failed|healthy|progress|exists",
     re.IGNORECASE,
 )
-_SERVICES = re.compile(
+_SERVICES = lazy_regex(
     r"(client|api|service|http|gateway|session|svc|sdk|repo(sitory)?|store|db)$", re.IGNORECASE
 )
-_ELSE_CONTINUE = re.compile(r"[?.\w()\s]{0,40}else\s*\{\s*continue\b|[.\w()\s]{0,40}\?:\s*continue\b")
+_ELSE_CONTINUE = lazy_regex(r"[?.\w()\s]{0,40}else\s*\{\s*continue\b|[.\w()\s]{0,40}\?:\s*continue\b")
 """What follows a call of Rust or Kotlin whose missing result goes on with the next round."""
-_NO_ARM = re.compile(
+_NO_ARM = lazy_regex(
     r"(?:None|Ok\(None\)|Err\([\w:]*(?:Empty|WouldBlock)\)|Err\(_\))\s*=>\s*(?:\{\s*)?(?:continue\b|\(\)|\}|,)"
 )
-_NO_ROWS = re.compile(r"\b(ErrNoRows|redis\.Nil|ErrRecordNotFound|ErrNoDocuments|ErrNoJobs?|ErrEmpty)\b")
+_NO_ROWS = lazy_regex(r"\b(ErrNoRows|redis\.Nil|ErrRecordNotFound|ErrNoDocuments|ErrNoJobs?|ErrEmpty)\b")
 _EXITS = ("return", "break", "raise", "yield")
 
 

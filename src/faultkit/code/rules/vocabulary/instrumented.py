@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.facts.fact_values import Parameter
 from faultkit.code.languages.syntax import Span
@@ -13,12 +14,12 @@ from faultkit.code.rules.vocabulary.held_secrets import is_telling_name
 from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import is_secret_name, telling_types
 
-_ATTRIBUTE = re.compile(r"#\[\s*(?:tracing::)?instrument\b\s*(?P<open>\()?")
-_SKIPPED = re.compile(r"\bskip\(([^()]*)\)")
-_TYPE = re.compile(r"(?:[\w]+::)*(\w+)")
+_ATTRIBUTE = lazy_regex(r"#\[\s*(?:tracing::)?instrument\b\s*(?P<open>\()?")
+_SKIPPED = lazy_regex(r"\bskip\(([^()]*)\)")
+_TYPE = lazy_regex(r"(?:[\w]+::)*(\w+)")
 _WRAPPED = frozenset(("Option", "Vec", "Arc", "Box", "Json", "Form", "Query", "Path", "State", "Cow", "Rc"))
 _TEXTS = frozenset(("String", "str", "SmolStr"))
-_HIDES = re.compile(r"Secret|Redact|Mask|Sensitive|Protected|Zeroizing")
+_HIDES = lazy_regex(r"Secret|Redact|Mask|Sensitive|Protected|Zeroizing")
 """Types whose text does not show what they hold."""
 
 
@@ -68,8 +69,8 @@ def _recorded(scope: Scope, skipped: set[str], facts: Facts) -> str:
 
 # Python: a decorator that logs what the decorated function is given.
 
-_ALL = re.compile(r"\b(?:args|kwargs)\b")
-_LOGS = re.compile(r"(?:^|\.)_?(?:log|logger|logging)\.(?:debug|info|warning|error|exception|log)$")
+_ALL = lazy_regex(r"\b(?:args|kwargs)\b")
+_LOGS = lazy_regex(r"(?:^|\.)_?(?:log|logger|logging)\.(?:debug|info|warning|error|exception|log)$")
 
 
 def _python(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -23,12 +24,12 @@ _ON_ITEMS = frozenset(
 )  # fmt: skip
 """Methods of iterators and streams of Rust that call a closure for each item."""
 _ITERATES = frozenset(("iter", "into_iter", "iter_mut", "drain"))
-_TOGETHER = re.compile(r"^(try_)?buffer(ed|_unordered)$|^(try_)?for_each_concurrent$")
+_TOGETHER = lazy_regex(r"^(try_)?buffer(ed|_unordered)$|^(try_)?for_each_concurrent$")
 _MAPS = NamePattern(
     r"(^|_|[a-z])(map|each|transform|convert|apply)(_|[A-Z]|$)|^(Map|Each|ForEach)", re.IGNORECASE
 )
 """Names of helpers that call a function for each item of a list, of other texts."""
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = lazy_regex(r"[A-Za-z_]\w*")
 
 
 def loop_of_closure(place: Placed, facts: Facts) -> Loop | None:

@@ -5,13 +5,12 @@ A client of this library limits no more than connecting: the limit of an answer 
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.fact_values import Value
 
-_BUILT_BY = re.compile(r"(\w+)\.build\(\)")
-_MADE_BY = re.compile(r"(?:this\.)?(\w+)\(")
+_BUILT_BY = lazy_regex(r"(\w+)\.build\(\)")
+_MADE_BY = lazy_regex(r"(?:this\.)?(\w+)\(")
 _LEVELS = 3
 """Functions of a text through which a request is followed."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.cut_rows import holders, loads_of_matching
@@ -15,8 +16,8 @@ from faultkit.code.rules.vocabulary.remote_calls import chain_of
 
 _BATCHES = frozenset(("chunked", "Chunk", "Batch", "chunks", "chunk", "partition", "batched", "Chunks"))
 _FUNCTIONS = frozenset(("chunk", "partition", "batched", "chunked", "Chunk", "batches", "chunks"))
-_OF_PARENT = re.compile(r"[a-z]Id$|(?i:where\s.*\b\w+_id\s*=)", re.DOTALL)
-_GROWS = re.compile(r"Before|LessThan|After|IsNull|OlderThan")
+_OF_PARENT = lazy_regex(r"[a-z]Id$|(?i:where\s.*\b\w+_id\s*=)", re.DOTALL)
+_GROWS = lazy_regex(r"Before|LessThan|After|IsNull|OlderThan")
 
 
 def job_rows(facts: Facts) -> Iterator[Call]:

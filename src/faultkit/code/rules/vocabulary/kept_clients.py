@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Value
 from faultkit.code.facts.nesting import Placed
 from faultkit.code.languages.syntax import Span
@@ -44,14 +45,14 @@ _MADE = NamePattern(
     r"|LinkedBlockingQueue|ArrayBlockingQueue|PassThrough|MutableSharedFlow|create_memory_object_stream|make)(<.*>)?$"
 )
 """Calls that make what there is one of for each client."""
-_HOLDS_CLIENT = re.compile(
+_HOLDS_CLIENT = lazy_regex(
     r"(?<![\w.])(ws|web_?socket|socket|sock|conn|connection|res|reply|emitter|session)\b"
 )
-_LOCKED = re.compile(
+_LOCKED = lazy_regex(
     r"\.(lock|write|borrow_mut|unwrap|expect|await)(\(\))?(?=\.|$)|\.(entry|get|computeIfAbsent|GetOrAdd|setdefault|getOrPut)\(.*$"
 )
 """The part of a path between a collection and what it is asked for."""
-_STAYS_OPEN = re.compile(r"Upgrade\(|[wW]eb_?[sS]ocket|event-stream|StreamingResponse|Flusher")
+_STAYS_OPEN = lazy_regex(r"Upgrade\(|[wW]eb_?[sS]ocket|event-stream|StreamingResponse|Flusher")
 _MAKERS = frozenset(("constructor", "__init__", "init", "new", "<init>", "__post_init__", "default"))
 
 
@@ -99,7 +100,7 @@ def _written(target: str) -> str:
     return target.removeprefix("self.")
 
 
-_OF_ONE_CLIENT = re.compile(r"(?:Session|Connection|Channel|Socket)(?:Context|Impl)?$")
+_OF_ONE_CLIENT = lazy_regex(r"(?:Session|Connection|Channel|Socket)(?:Context|Impl)?$")
 
 
 def _kept_by(path: str, given: str, place: Assignment | Call, facts: Facts) -> Repeated | None:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import left_before
@@ -32,10 +33,10 @@ _LIMIT = (
     r"(?<![\w.])(?:(?:self|this|\w)\.)?#?_?{0}"
     r"(?:\.(?:get|load|Load|size|Read)\([^()]*\)|\.(?:Value|value|current))?\s*(?:>=?|<=?)\s*[\w.(]"
 )
-_COMPARED = re.compile(r"\)\s*(>=?|<=?)\s*\w")
-_DEPTHS = re.compile(r"depth|level|nest|indent|recurs|pos$|index|offset|refs?$", re.IGNORECASE)
+_COMPARED = lazy_regex(r"\)\s*(>=?|<=?)\s*\w")
+_DEPTHS = lazy_regex(r"depth|level|nest|indent|recurs|pos$|index|offset|refs?$", re.IGNORECASE)
 """Counters of an object that is dropped when its work fails, such as a parser."""
-_HAS = re.compile(r"^(has|contains|containsKey|Contains|ContainsKey|contains_key|includes)$")
+_HAS = lazy_regex(r"^(has|contains|containsKey|Contains|ContainsKey|contains_key|includes)$")
 
 
 class _Change(NamedTuple):
@@ -129,7 +130,7 @@ def _marked(facts: Facts) -> Iterator[_Change]:
             yield _Change(f"{_key(path)}({key})", call.span, call.method in _MARKS)
 
 
-_BUSY = re.compile(
+_BUSY = lazy_regex(
     r"(?i:busy|locked|active|in_?progress|in_?flight)$"
     r"|(?i:(?<!incom)(?<!outgo)(?<!str)(?<!sett)(?<!miss)(?<!exist)(?<!remain)(?<!encod)(?<!head)(?<!pend)ing)$"
 )

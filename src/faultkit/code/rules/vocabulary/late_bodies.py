@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import is_done_before
 
-_OF_ANSWER = re.compile(r"\w+[?!]*\.body(?:\(\))?(?:!!)?\s*(?:\?:|$)")
+_OF_ANSWER = lazy_regex(r"\w+[?!]*\.body(?:\(\))?(?:!!)?\s*(?:\?:|$)")
 _ENDS = frozenset(("aclose", "close", "aread", "read"))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.call_paths import is_bounded_on_all_paths
@@ -30,10 +31,10 @@ _READS = {
     ),
     "csharp": ("ReadToEnd", "ReadToEndAsync", "ReadLine"),
 }
-_OUTPUT = re.compile(
+_OUTPUT = lazy_regex(
     r"\b(?:stdout|stderr|StandardOutput|StandardError|inputStream|errorStream|getInputStream|inputReader|getErrorStream)\b"
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = lazy_regex(
     r"redirectOutput\(|\.kill\(\)\s*(?:\)|,)|destroyForcibly\(\)\s*\)|Timer\(|\bselect\b|BeginOutputReadLine"
 )
 _WORDS = (b"Popen", b"ProcessBuilder", b"getRuntime", b"Process", b"create_subprocess")

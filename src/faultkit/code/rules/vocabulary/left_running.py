@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -19,7 +20,7 @@ WORDS = (
     b"StartProcessing", b"startAsync", b"onsumer", b"ubscriber", b"istener", b"eceiver", b"JoinSet",
     b"robfig/cron", b"schedule", b"setInterval", b"quartz", b"apscheduler", b"IProducer", b"new Timer(",
 )  # fmt: skip
-_END_NAME = re.compile(
+_END_NAME = lazy_regex(
     r"^(close|Close|stop|Stop|shutdown|Shutdown|dispose|Dispose|destroy|aclose|end|terminate|onModuleDestroy"
     r"|onApplicationShutdown|beforeApplicationShutdown|preDestroy|tearDown|__aexit__|__exit__)(Async|Gracefully)?$"
 )
@@ -27,7 +28,7 @@ _STARTS = NamePattern(
     r"^(start|Start|startAsync|StartAsync|start_?[pP]rocessing|StartProcessing|start_?[cC]onsuming|StartConsuming"
     r"|startListening|StartListening|start_consuming|StartReceiving)(Async)?$"
 )
-_WORKER = re.compile(
+_WORKER = lazy_regex(
     r"processor|consumer|subscri|listener|receiver|worker|scheduler|dispatcher|poller", re.IGNORECASE
 )
 _ENDED = (
@@ -123,13 +124,13 @@ _PERIODIC = frozenset(
         "scheduleAtFixedDelay",
     )
 )
-_DRAINS = re.compile(
+_DRAINS = lazy_regex(
     r"\b(\w+)\s*\.\s*(?:drainTo|splice|TryTake|TryDequeue|TryRead|pollFirst)\(|\b(?:this\.)?#?(\w+)\s*=\s*(?:\[\]|new\s+\w+(?:<[^()]*>)?\(\s*\))"
     r"|\b(\w+)\.(?:clear|Clear|removeAll)\(\)"
 )
-_MOVES = re.compile(r"\b(\w+)\s*\.\s*drainTo\(\s*(\w+)\s*\).*?\b\1\s*=\s*\2\b", re.DOTALL)
+_MOVES = lazy_regex(r"\b(\w+)\s*\.\s*drainTo\(\s*(\w+)\s*\).*?\b\1\s*=\s*\2\b", re.DOTALL)
 """Items that go into another queue, which takes the place of the first: nothing is written."""
-_ENDS_TIMER = re.compile(
+_ENDS_TIMER = lazy_regex(
     r"\.(?:shutdown|shutdownNow|cancel|Cancel|Dispose|DisposeAsync|Change|close|stop|Stop)\(|clearInterval\(|clearTimeout\("
 )
 
@@ -211,7 +212,7 @@ def _disposed_producers(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield call.span, f"{call.written}() drops the messages that are not yet sent: Flush() comes first"
 
 
-_SIGNAL = re.compile(r"signal|terminate|ctrl_c|sigterm|cancelled\(|shutdown|stop", re.IGNORECASE)
+_SIGNAL = lazy_regex(r"signal|terminate|ctrl_c|sigterm|cancelled\(|shutdown|stop", re.IGNORECASE)
 
 
 def _dropped_sets(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope, Step, is_within
 from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.data_sizes import base_name, is_given
@@ -45,8 +46,8 @@ _SESSION = NamePattern(r"(?:^|[._])(?:db|session|db_session|context|_context|em)
 """Objects to which new rows are added."""
 _OF_ROWS = frozenset(("save", "destroy", "delete", "remove", "persist", "commit", "saveOrFail"))
 """Methods without arguments by which a row writes itself."""
-_KEPT = re.compile(r"\w[.\[]|\w\]$")
-_CONSTANT = re.compile(
+_KEPT = lazy_regex(r"\w[.\[]|\w\]$")
+_CONSTANT = lazy_regex(
     r"[\s(]*(-?\d+|[\"'].*|true|false|null|nil|None|True|False|undefined|\(\)|Ok\(\(\)\)|[A-Z]\w*\.[A-Z_]+|err)?[\s);]*"
 )
 _EMBEDDED = (
@@ -86,13 +87,13 @@ _OPERATES = NamePattern(
     re.IGNORECASE,
 )
 """Functions that do something once, for which they look at rows; a listing is asked for again and again."""
-_COMPARES = re.compile(
+_COMPARES = lazy_regex(
     r"[!=]==?|\b(?:is|instanceof|isinstance|in|equals|Equals|typeof|case)\b|\.(?:equals|startsWith)\("
 )
-_NOTHING = re.compile(
+_NOTHING = lazy_regex(
     r"\b(?:null|None|nil|undefined|Null)\b|[\"']{2}|\blen\b|\.(?:length|size|Count|isEmpty)\b"
 )
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"\b(?:take|limit|Limit|Take|first|top|pageSize|per_page)\b\s*[:=(]\s*(?:\d|1\d|2[0-5])\b"
 )
 
@@ -182,7 +183,7 @@ def _returns(scope: Scope, facts: Facts) -> bool:
     return any(not _CONSTANT.fullmatch(facts.text(each)) for each in returned_values(scope, facts))
 
 
-_LOOKUP = re.compile(
+_LOOKUP = lazy_regex(
     r"(\w+)\??\.(?:get|has|containsKey|ContainsKey|TryGetValue|contains_key|get_mut|contains)\("
     r"|\bin (\w+)|(\w+)\[[^\]]+\]"
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -28,8 +29,8 @@ def is_changed_later(type_: str) -> bool:
     return is_live(type_) or _COLLECTED.search(type_) is not None
 
 
-_MADE_BY = re.compile(r"^(create|open|connect|dial|start|initiali[sz]e|new|build|make|for)", re.IGNORECASE)
-_CLIENT = re.compile(r"(client|http|gateway|api|rest|web|remote|provider)$", re.IGNORECASE)
+_MADE_BY = lazy_regex(r"^(create|open|connect|dial|start|initiali[sz]e|new|build|make|for)", re.IGNORECASE)
+_CLIENT = lazy_regex(r"(client|http|gateway|api|rest|web|remote|provider)$", re.IGNORECASE)
 
 
 def _is_of_client(call: Call) -> bool:

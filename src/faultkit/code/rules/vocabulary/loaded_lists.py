@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.collaborators import is_store_call
@@ -14,7 +15,7 @@ from faultkit.code.rules.vocabulary.data_sizes import base_name
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 
-_BOUNDED = re.compile(
+_BOUNDED = lazy_regex(
     r"\b\w*[iI]ds\b|\b[iI]n\(|\b[iI]nArray\(|\bwhereIn\(|\.in_\(|__in\b|\$in\b|Op\.in\b|\.Contains\(|\bANY\s*\(|\bIN\s*\("
     r"|\b(?:limit|take|top|page_?size|per_?page)\b|\.first\(|findOne|[pP]age\b",
     re.IGNORECASE,

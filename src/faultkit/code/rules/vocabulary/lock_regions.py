@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.nesting import Placed
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.vocabulary.failures import node_at
 
-_LOCK = re.compile(r"lock|mutex|mtx|(?<![^\W_])(mu|guard|gate|cond|condition)(?![^\W\d_])", re.IGNORECASE)
+_LOCK = lazy_regex(r"lock|mutex|mtx|(?<![^\W_])(mu|guard|gate|cond|condition)(?![^\W\d_])", re.IGNORECASE)
 """`state_lock`, `mu`, `_gate`; no `gateway`, no `seconds`."""
-_LAST_WORD = re.compile(r"[a-z](Mu|Guard|Gate|Cond|Condition)\d*$")
-_NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
+_LAST_WORD = lazy_regex(r"[a-z](Mu|Guard|Gate|Cond|Condition)\d*$")
+_NOT_LOCK = lazy_regex(r"block|clock|unlock|multi|mute", re.IGNORECASE)
 _MADE = frozenset(
     ("threading.Lock", "threading.RLock", "threading.Condition", "multiprocessing.Lock", "asyncio.Lock")
 )

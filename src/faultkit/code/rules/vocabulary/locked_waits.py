@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.lock_regions import LOCK_WORDS, Region, lock_regions, regions_around
@@ -82,7 +83,7 @@ def _is_opened_in_lock(call: Call, facts: Facts) -> bool:
     return False
 
 
-_GIVES_BACK = re.compile(r"\.(?:R?Unlock|unlock|release|Release)\(\)")
+_GIVES_BACK = lazy_regex(r"\.(?:R?Unlock|unlock|release|Release)\(\)")
 """A function that gives back a lock which its caller holds, or takes one of its own."""
 
 
@@ -215,7 +216,7 @@ def is_short_elsewhere(taken: Call, facts: Facts) -> bool:
     return False
 
 
-_LOCKING = re.compile(r"\.(lock|write|read)\(\)\s*\.await")
+_LOCKING = lazy_regex(r"\.(lock|write|read)\(\)\s*\.await")
 
 
 def gate_that_others_need(call: Call, facts: Facts) -> str | None:

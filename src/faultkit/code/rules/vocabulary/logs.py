@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Access, Assignment, Call, Facts, Place, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connection_strings import is_connection_string, may_name_connection_string
@@ -89,7 +90,7 @@ _PRINTS = frozenset(
      "System.out.printf", "System.out.print", "System.err.println", "Console.WriteLine", "println",
      "eprintln")
 )  # fmt: skip
-_CHANGES_NAME = re.compile(r"\(\)|\[\]")
+_CHANGES_NAME = lazy_regex(r"\(\)|\[\]")
 
 
 def log_calls(facts: Facts) -> Iterator[Call]:
@@ -114,29 +115,29 @@ def log_calls(facts: Facts) -> Iterator[Call]:
 
 # Expressions that hold secrets.
 
-_LOOKUP = re.compile(
+_LOOKUP = lazy_regex(
     r"""(?:headers?|Headers?|environ|env|getenv|Getenv|META|cookies|getHeader|get|Get|LookupEnv|HEADERS)"""
     r"""(?:\.get|\.Get)?\s*[\[(]\s*["'`]([\w-]+)["'`]"""
 )
-_WHOLE_LOOKUP = re.compile(
+_WHOLE_LOOKUP = lazy_regex(
     r"[\w.?!]+(\.(get|Get))?[\[(]\s*[\"'`][\w-]+[\"'`][^()\[\]]*[\])](\s*(\|\||\?\?|or)\s*[\"']{2})?"
 )
-_KEY = re.compile(r"\[\s*[\"']([\w-]+)[\"']\s*\]$")
-_WHOLE = re.compile(
+_KEY = lazy_regex(r"\[\s*[\"']([\w-]+)[\"']\s*\]$")
+_WHOLE = lazy_regex(
     r"^(?:self\.|this\.)?(?:req|request|ctx\.req|ctx\.request|event)\.(?:headers|rawHeaders|META)$"
     r"|^(?:r|req|c\.Request)\.Header$"
     r"|^(?:\w+\.)?(?:r|res|resp|response|e|ex|exc|err|error)\.request\.(?:headers|Headers)$"
     r"|^(?:process\.env|os\.environ|import\.meta\.env)$"
 )
-_BODY = re.compile(r"^(?:req|request|ctx\.request)\.(?:body|data|json|POST|form)$")
-_ACCOUNT = re.compile(
+_BODY = lazy_regex(r"^(?:req|request|ctx\.request)\.(?:body|data|json|POST|form)$")
+_ACCOUNT = lazy_regex(
     r"log_?in|sign_?(in|up)|register|passw|auth(?!ors?(?![a-z]*i[sz]))|token|credential|payment|checkout",
     re.IGNORECASE,
 )
-_PLACES = re.compile(r"(^|[._])(file|path|url|dir|key|name)s?\.\w+$", re.IGNORECASE)
+_PLACES = lazy_regex(r"(^|[._])(file|path|url|dir|key|name)s?\.\w+$", re.IGNORECASE)
 """`files.credentials` is the name of a file."""
-_ENUM = re.compile(r"^[A-Z]\w*\.[A-Z_]+$")
-_SETTINGS = re.compile(r"^(config|settings|env|conf)\b", re.IGNORECASE)
+_ENUM = lazy_regex(r"^[A-Z]\w*\.[A-Z_]+$")
+_SETTINGS = lazy_regex(r"^(config|settings|env|conf)\b", re.IGNORECASE)
 
 
 def _is_own_token(written: str, facts: Facts) -> bool:
@@ -193,17 +194,17 @@ def _made_by(scope: Scope | None, facts: Facts) -> str:
     return next(filter(None, (secret_in(each, facts, False) for each in returned_values(scope, facts))), "")
 
 
-_HIDES = re.compile(r"redact|mask|sanit|scrub|obfusc|safe|clean", re.IGNORECASE)
+_HIDES = lazy_regex(r"redact|mask|sanit|scrub|obfusc|safe|clean", re.IGNORECASE)
 _HOLES = {
-    "kotlin": re.compile(r"\$([A-Za-z_]\w*)"),
-    "rust": re.compile(r"(?:\{|[(,=]\s*[?%])([a-z_][\w.]*)(?=[:},)])"),
+    "kotlin": lazy_regex(r"\$([A-Za-z_]\w*)"),
+    "rust": lazy_regex(r"(?:\{|[(,=]\s*[?%])([a-z_][\w.]*)(?=[:},)])"),
 }
 """Names that no syntax tree shows: inside of texts, and `?config` of tracing."""
 
 
-_HEADERS_SHOWN = re.compile(r"[?,]\s*((?:req|request|parts)\.headers(?:\(\))?)\s*[,)]")
-_PATHS_SHOWN = re.compile(r",\s*&?([a-z_]\w*(?:\.[a-z_]\w*)+)\s*(?=[,)])")
-_CALLS_SHOWN = re.compile(r"[,=?%]\s*(?:self\.|Self::)?([a-z_]\w*)\(")
+_HEADERS_SHOWN = lazy_regex(r"[?,]\s*((?:req|request|parts)\.headers(?:\(\))?)\s*[,)]")
+_PATHS_SHOWN = lazy_regex(r",\s*&?([a-z_]\w*(?:\.[a-z_]\w*)+)\s*(?=[,)])")
+_CALLS_SHOWN = lazy_regex(r"[,=?%]\s*(?:self\.|Self::)?([a-z_]\w*)\(")
 """Macros of Rust hold no syntax tree."""
 
 
@@ -344,12 +345,12 @@ def _has_known_parts(body: str, route: Scope, facts: Facts) -> bool:
     return not any(is_secret_name(name, facts) for name in re.findall(r"\w+", found[1]))
 
 
-_NAME = re.compile(r"(?:(?:self|this)\.)?\w+")
-_RAW = re.compile(r"(?:^|\.)(?:text|content|body|data|Body|Content|raw)$")
+_NAME = lazy_regex(r"(?:(?:self|this)\.)?\w+")
+_RAW = lazy_regex(r"(?:^|\.)(?:text|content|body|data|Body|Content|raw)$")
 """What an answer holds, before it is parsed."""
 _RAW_CALLS = frozenset(("json", "text", "body", "string", "ReadAsStringAsync", "getBody", "bodyAsText"))
-_FIELD = re.compile(r"self\.\w*(headers?|Headers?|config|Config|options|credentials|auth)")
-_MAPS = re.compile(r"(mapOf|mutableMapOf|hashMapOf|Map\.of|dict)\(")
+_FIELD = lazy_regex(r"self\.\w*(headers?|Headers?|config|Config|options|credentials|auth)")
+_MAPS = lazy_regex(r"(mapOf|mutableMapOf|hashMapOf|Map\.of|dict)\(")
 """Calls whose result shows all that they are given."""
 
 
@@ -420,7 +421,7 @@ def _item_of(access: Access, facts: Facts) -> Span | None:
     return Span(parent.start_byte, parent.end_byte)
 
 
-_COOKIE = re.compile(r"[\w.?!]*\bheaders\??\.(?:cookie|authorization)", re.IGNORECASE)
+_COOKIE = lazy_regex(r"[\w.?!]*\bheaders\??\.(?:cookie|authorization)", re.IGNORECASE)
 
 
 def _is_secret_lookup(text: str, facts: Facts) -> bool:

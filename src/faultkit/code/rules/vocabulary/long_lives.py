@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope
 
-_LONG_LIVED = re.compile(
+_LONG_LIVED = lazy_regex(
     r"(Service|Repository|Client|Cache|Store|Provider|Manager|Middleware|Controller|Handler|Gateway|Registry|Resolver"
     r"|Server|Limiter|Worker|Api|API|Router|Tracker|Monitor|Throttle|Guard|Filter|Interceptor|Lookup|Directory"
     r"|Catalog|Book|Index|Consumer|Processor|Listener|Subscriber|Dispatcher|Dedup\w*|Poller|Receiver|Notifier|Sink|Hub"
     r"|Bus|Broker|Engine|Scheduler|Recorder|Collector|Sessions|Stats|Metrics|Sender|Shipper|Publisher|Bridge|Reporter"
     r"|Logger|Log|Audit\w*|Telemetry\w*|Buffer|Counter|Detector|Relay|Forwarder|Ingest\w*|Recorder)(Impl)?$"
 )
-_ANNOTATED = re.compile(
+_ANNOTATED = lazy_regex(
     r"@(Injectable|Service|Component|RestController|Controller|Repository|Singleton|ApplicationScoped|Named)\b"
 )
-_HANDLES = re.compile(
+_HANDLES = lazy_regex(
     r"^_?(on|handle|consume|receive|dispatch|record|track|observe|report|ingest|publish|notify)(_|[A-Z]|$)"
     r"|^(On|Handle|Consume|Receive|Dispatch|Record|Track|Observe|Report|Ingest|Publish|Notify)([A-Z]|$)"
 )

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop, is_within
 
-GOES_ON = re.compile(
+GOES_ON = lazy_regex(
     r"^!?\s*(true|True|1)$|ctx|stop|cancel|clos|shut|interrupt|signal|quit|running|alive|active|enabled|exit"
     r"|deadline|now\(|monotonic|elapsed|timeout|performance|_?open$",
     re.IGNORECASE,
 )
 """Conditions of a loop that say nothing about its work: a flag, a deadline."""
-WAITS_IN_HEAD = re.compile(
+WAITS_IN_HEAD = lazy_regex(
     r"\.(wait|sleep|await|tick|read|recv|receive|delay|accept|Wait|Sleep|Tick|Read|Recv|Receive|Accept)\w*\("
     r"|\.(next|try_next)\(\)|^let\b.*\.await\b",
     re.DOTALL,
 )
 """Conditions that pause between rounds: `while not stop.wait(30)`. What `while let Some(x) = ….await` of Rust
 asks either waits or ends the loop."""
-_PART = re.compile(r"&&|\band\b")
-_HAS_MORE = re.compile(r"\(*\s*([A-Za-z_]\w*)\s*(?:(?:!==?|is not)\s*(?:null|None|undefined)|>\s*0)?\s*\)*")
+_PART = lazy_regex(r"&&|\band\b")
+_HAS_MORE = lazy_regex(r"\(*\s*([A-Za-z_]\w*)\s*(?:(?:!==?|is not)\s*(?:null|None|undefined)|>\s*0)?\s*\)*")
 
 
-_TAKES = re.compile(r"\(\s*[A-Za-z_]\w*\s*=\s*[\w.]+\(|!\s*[\w.]+\.(isEmpty|is_empty|empty)\(\)")
+_TAKES = lazy_regex(r"\(\s*[A-Za-z_]\w*\s*=\s*[\w.]+\(|!\s*[\w.]+\.(isEmpty|is_empty|empty)\(\)")
 """Conditions that take the next item, or ask whether there is one."""
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.collaborators import is_store_call
 from faultkit.code.rules.vocabulary.data_sizes import base_name
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
 
-_LISTS = re.compile(
+_LISTS = lazy_regex(
     r"^_?(list|find|fetch|load|get|query|search|scan|select)(_?all|\w*s)$|^keys$", re.IGNORECASE
 )
 
@@ -48,9 +49,9 @@ def _is_of_rows(name: str, loop: Loop, known: set[Call], facts: Facts, is_mapped
     return False
 
 
-_COUNTED = re.compile(r"<\s*(\w+)\.(?:length|size\(\)|Count|len\(\))|\blen\((\w+)\)")
+_COUNTED = lazy_regex(r"<\s*(\w+)\.(?:length|size\(\)|Count|len\(\))|\blen\((\w+)\)")
 """The list whose places a loop counts."""
-_NEXT_ROW = re.compile(r"^\w+\.Next\(\w*\)$")
+_NEXT_ROW = lazy_regex(r"^\w+\.Next\(\w*\)$")
 
 
 def _is_filled(base: str, loop: Loop, known: set[Call], facts: Facts) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 
-_ERROR = re.compile(r"err|\w*Err|err[A-Z]\w*")
-_RESULT = re.compile(r"\)\s*(?:\([^()]*\)|[\w.*\[\]]+)?\s*\{?\s*$")
+_ERROR = lazy_regex(r"err|\w*Err|err[A-Z]\w*")
+_RESULT = lazy_regex(r"\)\s*(?:\([^()]*\)|[\w.*\[\]]+)?\s*\{?\s*$")
 
 
 def lost_by_deferred(facts: Facts) -> Iterator[tuple[Span, str]]:

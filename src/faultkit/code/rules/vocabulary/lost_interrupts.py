@@ -7,19 +7,18 @@ A handler that logs and returns ends the work all the same.
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Loop, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 
-_ENDS = re.compile(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|\w+(?:Stopped|Stopping)$")
-_SUCCESS = re.compile(r"[\s}]*return\s+true\s*;[\s}]*$")
+_ENDS = lazy_regex(r"^(?:close|stop|shut_?down|destroy|dispose|terminate|tearDown)|\w+(?:Stopped|Stopping)$")
+_SUCCESS = lazy_regex(r"[\s}]*return\s+true\s*;[\s}]*$")
 _ENDLESS_WAITS = frozenset(("get", "join", "await", "take", "waitFor", "acquire", "wait"))
 """Without arguments, these wait until something happens."""
-_PLAIN = re.compile(
+_PLAIN = lazy_regex(
     r"^(?:set|get|is|has|add|put|remove|contains|size|equals|to|of|length|append)(?:[A-Z]\w*)?$"
 )
 """Methods of collections and values, which say nothing about the work that is done."""
@@ -41,7 +40,7 @@ def is_interrupt_lost(handler: Handler, facts: Facts) -> bool:
     return scope is None or scope.short_name != "run" or _stays_in_loop(handler, facts)
 
 
-_BLOCKING_TYPES = re.compile(
+_BLOCKING_TYPES = lazy_regex(
     r"(?:^|\.)(?:BlockingQueue|BlockingDeque|TransferQueue|LinkedBlockingQueue|LinkedBlockingDeque|ArrayBlockingQueue"
     r"|PriorityBlockingQueue|SynchronousQueue|DelayQueue|LinkedTransferQueue|Semaphore|CountDownLatch|CyclicBarrier"
     r"|Condition|WatchService)$"
@@ -49,7 +48,7 @@ _BLOCKING_TYPES = re.compile(
 _INTERRUPTED_WAITS = frozenset(("take", "put", "acquire", "await", "takeFirst", "takeLast", "transfer"))
 _LIMITED_WAITS = frozenset(("poll", "offer", "tryAcquire"))
 """Waits if they are given a time."""
-_SLEEP = re.compile(r"(?:^|\.)Thread\.sleep$|(?:^|\.)TimeUnit\.\w+\.sleep$")
+_SLEEP = lazy_regex(r"(?:^|\.)Thread\.sleep$|(?:^|\.)TimeUnit\.\w+\.sleep$")
 
 
 def is_interrupt_caught_with_all(tried: Try, handler: Handler, facts: Facts) -> bool:

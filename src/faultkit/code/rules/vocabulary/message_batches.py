@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -30,7 +31,7 @@ from faultkit.code.rules.vocabulary.dropped_failures import (
 )
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
-_MEANT = re.compile(
+_MEANT = lazy_regex(
     r"(?:#|//|/\*).*\b(?:skip|poison|drop|ignor|best.effort|intention|on purpose|deliberate|malformed)",
     re.IGNORECASE,
 )
@@ -212,7 +213,7 @@ def _loop_of(each: DroppedFailure, facts: Facts) -> Loop | None:
     return around[-1] if around else None
 
 
-_STARTED = re.compile(r"([A-Za-z_][\w.]*)\.(?:map|Select)\(|\bin\s+([A-Za-z_][\w.]*)")
+_STARTED = lazy_regex(r"([A-Za-z_][\w.]*)\.(?:map|Select)\(|\bin\s+([A-Za-z_][\w.]*)")
 
 
 _STARTING = (*JAVASCRIPT, "python", "csharp")
@@ -224,11 +225,11 @@ def _started(each: DroppedFailure, facts: Facts) -> str:
     return "" if found is None else found[1] or found[2]
 
 
-_BATCH = re.compile(r"[A-Za-z_][\w.]*")
-_VIEWS = re.compile(
+_BATCH = lazy_regex(r"[A-Za-z_][\w.]*")
+_VIEWS = lazy_regex(
     r"\.(?:iter|into_iter|items|entries|values|stream|asSequence|withIndex|drain|forEach|iterator|chunks|map)$"
 )
-_FILTERS = re.compile(
+_FILTERS = lazy_regex(
     r"\.filter\w*\(|\bif\b|\.Where\(|\.takeIf|fulfilled|\.partition|\.Except\(|\.minus\(|difference"
 )
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
@@ -69,7 +70,7 @@ CONSUMER_WORDS = (
 )  # fmt: skip
 """Parts of which one stands in each text with a consumer."""
 _ANY_WORD = TextPattern(b"|".join(map(re.escape, CONSUMER_WORDS)))
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_NAME = lazy_regex(r"[A-Za-z_$][\w$]*")
 _Found = Iterator[tuple[Scope, str]]
 _LISTENERS = NamePattern(
     r"(?:Kafka|Rabbit|Sqs|Jms|Pulsar|Stream|Nats)(?:Stream)?(?:Listener|Handler)$|^(?:Incoming|EventPattern|RabbitSubscribe"
@@ -78,7 +79,7 @@ _LISTENERS = NamePattern(
 """Annotations and decorators of listeners."""
 _DECLARED = frozenset(("MessageListener", "AcknowledgingMessageListener", "SessionAwareMessageListener"))
 """Interfaces of listeners, with the method `onMessage`."""
-_EVENTS = re.compile(
+_EVENTS = lazy_regex(
     r"(^|[./:<])(SQSEvent|SqsEvent|KinesisEvent|KafkaEvent|DynamodbEvent|DynamoDBEvent|asynq\.Task|(?:go-)?nsq\.Message"
     r"|watermill/message\.Message|SqsEventObj|SqsBatchEvent)$"
 )
@@ -97,7 +98,7 @@ def reports_items(facts: Facts) -> bool:
     return b"atchItemFailure" in source and b"temIdentifier" in source
 
 
-_DONE = re.compile(r"->\s*Result<\(\)")
+_DONE = lazy_regex(r"->\s*Result<\(\)")
 _SUBSCRIBED = ("Subscribe", "QueueSubscribe")
 
 
@@ -116,7 +117,7 @@ def _of_types(facts: Facts) -> _Found:
             yield scope, "the worker"
 
 
-_LAMBDA_EVENT = re.compile(r"LambdaEvent<\s*(?:\w+::)*(?:Sqs|Kinesis|Kafka|DynamoDb)\w*Event")
+_LAMBDA_EVENT = lazy_regex(r"LambdaEvent<\s*(?:\w+::)*(?:Sqs|Kinesis|Kafka|DynamoDb)\w*Event")
 
 
 def _takes_event(scope: Scope, facts: Facts) -> bool:
@@ -140,7 +141,7 @@ def _of_jvm(facts: Facts) -> _Found:
             yield scope, "the event source"
 
 
-_BOUND = re.compile(r"\bConsumer<")
+_BOUND = lazy_regex(r"\bConsumer<")
 
 
 def _is_binding(scope: Scope | None, facts: Facts) -> bool:
@@ -157,11 +158,11 @@ def _is_declared(scope: Scope, facts: Facts) -> bool:
     return any(base.partition("<")[0].rpartition(".")[2] in _DECLARED for base in bases)
 
 
-_PARAMETERS = re.compile(
+_PARAMETERS = lazy_regex(
     r"(ProcessMessageEventArgs|ConsumeContext|ServiceBusReceivedMessage|SQSEvent|IMessageHandlerContext)\b"
 )
 _TRIGGERS = (b"ServiceBusTrigger", b"QueueTrigger", b"EventHubTrigger", b"KafkaTrigger", b"RabbitMQTrigger")
-_TRIGGER = re.compile(r"\[(?:ServiceBus|Queue|EventHub|Kafka|RabbitMQ)Trigger\b")
+_TRIGGER = lazy_regex(r"\[(?:ServiceBus|Queue|EventHub|Kafka|RabbitMQ)Trigger\b")
 
 
 def _of_csharp(facts: Facts) -> _Found:
@@ -179,7 +180,7 @@ def _of_csharp(facts: Facts) -> _Found:
             yield scope, "the bus"
 
 
-_RECORDS = re.compile(r"""\[["']Records["']\]|\.get\(["']Records["']""")
+_RECORDS = lazy_regex(r"""\[["']Records["']\]|\.get\(["']Records["']""")
 _TASKS = NamePattern(r"(^|\.)(shared_task|task|actor|periodic_task)$")
 _WORKERS_OF_PYTHON = ("celery", "dramatiq", "huey")
 _SUBSCRIBES = NamePattern(
@@ -211,7 +212,7 @@ def _retries(decorator: Call) -> bool:
     return any("retr" in each.name or each.name == "acks_late" for each in decorator.arguments)
 
 
-_SETTLED_BY_BLOCK = re.compile(r"(?:^|[._])((?:\w+_)?(?:message|msg|delivery))\.process$")
+_SETTLED_BY_BLOCK = lazy_regex(r"(?:^|[._])((?:\w+_)?(?:message|msg|delivery))\.process$")
 """`async with message.process():` acknowledges at its end, unless an error leaves it (aio-pika)."""
 
 
@@ -224,7 +225,7 @@ def _blocks(facts: Facts) -> Iterator[Consumer]:
 
 
 _WORKERS = NamePattern(r"^(bullmq\.Worker|bull\w*\.process|\w+[qQ]ueue\.process|bull\(?\)?\.process)$")
-_JOB = re.compile(r"^(bull\w*\.)?(Sandboxed)?Job\b")
+_JOB = lazy_regex(r"^(bull\w*\.)?(Sandboxed)?Job\b")
 _GIVEN = {
     "run": ("eachMessage", "eachBatch"),
     "create": ("handleMessage", "handleMessageBatch"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.languages.syntax import Span
 
@@ -17,9 +18,9 @@ _RECEIVES = frozenset(
      "poll", "take", "Consume", "ReadAsync", "ReceiveAsync", "ReceiveMessageAsync", "DequeueAsync", "Dequeue",
      "Take", "Pop", "pop", "PopMessage", "receive_message", "fetch")
 )  # fmt: skip
-_SLOTS = re.compile(r"acquire|Acquire|WaitAsync\(|<-\s*struct\{\}|permit", re.IGNORECASE)
+_SLOTS = lazy_regex(r"acquire|Acquire|WaitAsync\(|<-\s*struct\{\}|permit", re.IGNORECASE)
 """What a loop does that waits for a free slot before it starts another."""
-_FROM_CHANNEL = re.compile(r"(?:^|[\s(])(\w+)(?:\s*,\s*\w+)?\s*:?=\s*<-")
+_FROM_CHANNEL = lazy_regex(r"(?:^|[\s(])(\w+)(?:\s*,\s*\w+)?\s*:?=\s*<-")
 
 
 def received_by_loop(call: Call, facts: Facts) -> str | None:
@@ -62,8 +63,8 @@ def received_by_loop(call: Call, facts: Facts) -> str | None:
     return None
 
 
-_CONNECTIONS = re.compile(r"(?:^|\.)(?:Conn|TCPConn|UnixConn|NewChannel|QUICConn|Stream|Session)$")
-_ACCEPTED_HERE = re.compile(r"\.Accept\w*\(")
+_CONNECTIONS = lazy_regex(r"(?:^|\.)(?:Conn|TCPConn|UnixConn|NewChannel|QUICConn|Stream|Session)$")
+_ACCEPTED_HERE = lazy_regex(r"\.Accept\w*\(")
 
 
 def _is_given_connection(call: Call, facts: Facts) -> bool:
@@ -77,8 +78,8 @@ def _is_given_connection(call: Call, facts: Facts) -> bool:
     return any(_CONNECTIONS.search(each.type) for one in started for each in one.parameters)
 
 
-_ACCEPTED = re.compile(r"\b\w*(?:listener|server|incoming)\w*\.accept\(\)")
-_ONLY_CONDITION = re.compile(r"for\s[^;{]*;[^;{]*;\s*\{?\s*$")
+_ACCEPTED = lazy_regex(r"\b\w*(?:listener|server|incoming)\w*\.accept\(\)")
+_ONLY_CONDITION = lazy_regex(r"for\s[^;{]*;[^;{]*;\s*\{?\s*$")
 
 
 def has_only_condition(loop: Loop, facts: Facts) -> bool:
@@ -99,8 +100,8 @@ def _given_by(call: Call, loop: Loop, facts: Facts) -> set[str]:
     } - {"_", "mut"}
 
 
-_TAKEN = re.compile(r"acquire\w*\(|WaitAsync\(|<-\s*struct\{\}|withPermit", re.IGNORECASE)
-_ENDED_FIRST = re.compile(
+_TAKEN = lazy_regex(r"acquire\w*\(|WaitAsync\(|<-\s*struct\{\}|withPermit", re.IGNORECASE)
+_ENDED_FIRST = lazy_regex(
     r"join_next\(\)\s*\.await|\.len\(\)|\blen\(|\.Wait\(|\.size\b|\bselect\b|\bwait\(|Count\b"
 )
 
@@ -130,10 +131,10 @@ def _is_collected(call: Call, facts: Facts) -> bool:
     return bool((names or {"it"}) & words_of(facts.text(call.span)))
 
 
-_QUEUES = re.compile(
+_QUEUES = lazy_regex(
     r"queue|consumer|inbox|channel|stream|\brx$|receiver|subscription|jobs?$|messages?$", re.IGNORECASE
 )
-_ARMS = re.compile(r"\b(?:Ok|Some)\s*\(\s*(?:mut\s+)?\(?\s*([\w\s,]+?)\)?\s*\)\s*=>")
+_ARMS = lazy_regex(r"\b(?:Ok|Some)\s*\(\s*(?:mut\s+)?\(?\s*([\w\s,]+?)\)?\s*\)\s*=>")
 
 
 def _matched(call: Call, loop: Loop, facts: Facts) -> set[str]:

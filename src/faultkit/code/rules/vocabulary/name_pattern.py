@@ -12,13 +12,15 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
+from faultkit.base.patterns import lazy_regex
+
 _Find: TypeAlias = Callable[[str], re.Match[str] | None]
 
 _KEPT = 2048
 """Answers of each expression: more than the different names of a large file."""
 
 
-_LETTERS = re.compile(r"(?<!\\)[A-Z]")
+_LETTERS = lazy_regex(r"(?<!\\)[A-Z]")
 """Letters of an expression that are none of an escape such as `\\W`."""
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import exit_without_release
@@ -18,7 +18,7 @@ _TAKES = frozenset(
         "Dequeue", "shift", "recv",
     )
 )  # fmt: skip
-_END = re.compile(r"\.(?:Reader|Writer)$")
+_END = lazy_regex(r"\.(?:Reader|Writer)$")
 
 
 def returned_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope, is_within
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 ENDS = frozenset(("quit", "end", "close", "disconnect", "$disconnect", "destroy"))
 """Methods that end a connection."""
-_ONCE = re.compile(
+_ONCE = lazy_regex(
     r"main|run|migrat|seed|setup|init|start|check|ping|health|test|wait|probe|cmd|command|boot|serve|install|open|connect"
     r"|new|create|build|make|provide|config|register|import|export|backup|dump|restore|consum|subscri|listen",
     re.IGNORECASE,
 )
-_MAKES = re.compile(
+_MAKES = lazy_regex(
     r"^(get|open|create|new|make|acquire|connect)\w*(connection|conn|client|pool)$", re.IGNORECASE
 )
-_DECLARED = re.compile(rb"\b(const|let|var|val)\s+$")
-_STUB = re.compile(
+_DECLARED = lazy_regex(rb"\b(const|let|var|val)\s+$")
+_STUB = lazy_regex(
     r"^(New\w+Client|[nN]ew\w*Stub|\w+Stub|fetch|fetch_one|fetch_all|fetch_optional|execute|query_async)$"
 )
 """A stub of gRPC is a view of a connection; queries of Rust are given one to run."""
-_OF_STUB = re.compile(r"(?:Stub|Client)\(\s*\w+\s*\)")
+_OF_STUB = lazy_regex(r"(?:Stub|Client)\(\s*\w+\s*\)")
 
 
 def runs_seldom(scope: Scope) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.client_keys import has_addresses, is_asked_by_clients, takes_request
@@ -16,7 +17,7 @@ from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.service_clients import service_calls
 from faultkit.code.rules.vocabulary.stores import MapStore, Put, bound_names, given_words, plain_key, words
 
-OPEN_WORD = re.compile(
+OPEN_WORD = lazy_regex(
     r"(?<![a-z])(ids?|ip|user|email|query|prefix|url|uri|token|session|sku|address|phone|customer|account|order"
     r"|device|search|term|hash|sha(?!\d)|visitor|client_?id|member|product|item|remote_?addr|plate|isbn|message"
     r"|coord\w*|lat|lon|zip|postcode|postal\w*|input|word|phrase|domain)(?![a-z])"
@@ -24,21 +25,21 @@ OPEN_WORD = re.compile(
     re.IGNORECASE,
 )
 """Words in keys that clients choose, so that there is no end of them."""
-CLIENTS_TEXT = re.compile(
+CLIENTS_TEXT = lazy_regex(
     r"(source|expression|expr|formula|script|sql|statement|text|content|markup|markdown|html|term|q|search|phrase|keyword"
     r"|prompt|sentence|pattern|xpath|template|filter|criteria|addr|host_?name|fingerprint|signature)"
     r"(_?(text|source|string|str|body|hash|key))?",
     re.IGNORECASE,
 )
 """Names of keys that are written by clients: texts that are compiled, rendered or searched for."""
-_FETCHED_FEW = re.compile(
+_FETCHED_FEW = lazy_regex(
     r"topic|table|bucket|queue|schema|service|host|node|broker|partition|repo|stream|database|collection|index|model"
     r"|tenant|package|provider|issuer|kid|cluster|class|file|path|module|plugin|channel|driver|column|field|feature|flag",
     re.IGNORECASE,
 )
 """Keys of things that an installation has few of."""
-_OF_DIGEST = re.compile(r"hash", re.IGNORECASE)
-_CONFIGURED = re.compile(
+_OF_DIGEST = lazy_regex(r"hash", re.IGNORECASE)
+_CONFIGURED = lazy_regex(
     r"cert|jwks|well_?known|config|setting|option|environ|issuer|metadata|endpoint", re.IGNORECASE
 )
 """Words of values that a program is set up with."""

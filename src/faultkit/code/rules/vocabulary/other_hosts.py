@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.built_requests import chain
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 
-_HOST = re.compile(r"https?://[^/\"'`{$]*(?:\$?\{(\w*)\}|\$(\w+))")
+_HOST = lazy_regex(r"https?://[^/\"'`{$]*(?:\$?\{(\w*)\}|\$(\w+))")
 
 
 def names_host(url: str, scope: Scope) -> bool:
@@ -48,7 +49,7 @@ def _hosted(url: str, scope: Scope) -> bool:
     return found is not None and found[1] in {each.name for each in scope.parameters}
 
 
-_SPRINTF = re.compile(r"fmt\.Sprintf\(\s*\"https?://%[sv][^\"]*\"\s*,\s*(\w+)")
+_SPRINTF = lazy_regex(r"fmt\.Sprintf\(\s*\"https?://%[sv][^\"]*\"\s*,\s*(\w+)")
 
 
 def posts_to_items(call: Call, facts: Facts) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -34,13 +35,13 @@ _LOCAL = NamePattern(
     r"|ObjectProvider|TokenProvider|\w*(?:Data|Db|Sql|Database|Connection|Storage)Provider|Properties|Entity|Record|Dto|Status|State|Id|Method|Request|Response|Row|Rows|Command"
     r"|Event|Exception|Error|Details|Info|Data|Repositories)$"
 )
-_SAID = re.compile(
+_SAID = lazy_regex(
     r"over (?:the )?(?:HTTPS?|network|internet|wire)|\bHTTPS? (?:call|request)|\bremote (?:call|service)"
     r"|\b(?:REST|SOAP|gRPC) (?:call|request|API|service)|answers? within"
     r"|calls? (?:the )?(?:external|remote|third)",
     re.IGNORECASE,
 )
-_COMMENT = re.compile(r"^\s*(?:\*|/\*|//|#|\"\"\")")
+_COMMENT = lazy_regex(r"^\s*(?:\*|/\*|//|#|\"\"\")")
 _AT_ONCE = NamePattern(
     r"^(get(Id|Name|Class|Config\w*)|is[A-Z]\w*|has[A-Z]\w*|with[A-Z]?\w*|on[A-Z]\w*|to[A-Z]\w*|of|build|new\w*|map|add|set"
     r"|enqueue\w*|delay|schedule\w*|from|close|equals|hashCode|toString|now|instant)$"

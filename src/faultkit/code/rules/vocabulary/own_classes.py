@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 
-_PACKAGE = re.compile(rb"^package\s+[\w.]+", re.MULTILINE)
+_PACKAGE = lazy_regex(rb"^package\s+[\w.]+", re.MULTILINE)
 
 
 def is_of_own_package(call: Call, facts: Facts) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import Severity
@@ -178,7 +179,7 @@ def _wraps_given(taken: Call, scope: Scope, facts: Facts) -> bool:
 
 
 _STREAMS = NamePattern(r"(Stream|Reader|Writer|Socket|Connection|Channel|byte\[\]|Memory|Span)(<.*>)?\??$")
-_PATHS = re.compile(r"path|file|name|url|uri|dir|dest|target", re.IGNORECASE)
+_PATHS = lazy_regex(r"path|file|name|url|uri|dir|dest|target", re.IGNORECASE)
 _ENDS = NamePattern(r"^_?(close|shutdown|stop|destroy|dispose|terminate|teardown|disconnect)", re.IGNORECASE)
 """Functions that end something else: what they take on the way has no more use."""
 
@@ -193,12 +194,12 @@ def is_stored(name: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_MEMORY = re.compile(
+_MEMORY = lazy_regex(
     r"(ArrayPool|MemoryPool)\b.*\.Rent$|[mM]emoryPool\w*\.Rent$|(^|\.)Unpooled\.\w+$|Lease(<.*>)?\.Create$"
 )
 
 
-_BUILT = re.compile(r"(Writer|Merger|Builder|Buffer|Document|Workbook|Canvas|Presentation)$")
+_BUILT = lazy_regex(r"(Writer|Merger|Builder|Buffer|Document|Workbook|Canvas|Presentation)$")
 """Documents that are built in memory, if they are made without a path or stream."""
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -38,7 +39,7 @@ _STORED = (
     r"\]\s*=\s*{0}\b"
     r"|\.(?:put|set|insert|TryAdd|Add|append|add|push|setdefault|Store|putIfAbsent|offer)\([^;\n]*\b{0}\b(?!\.(?:complete|set_|Set|TrySet))"
 )
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"time_?out|deadline|wait_for\(|fail_after|move_on_after|\bselect\b|select!|WaitAsync|WhenAny|CancelAfter|\.Register\("
     r"|ctx\.Done|time\.After|AfterFunc|Promise\.race|AbortSignal|schedule|expire|\bttl\b|invokeOnTimeout",
     re.IGNORECASE,
@@ -82,8 +83,8 @@ def pending_replies(facts: Facts) -> Iterator[PendingReply]:
         yield PendingReply(facts.syntax.place_of(waits, scope.body.start), receiver)
 
 
-_SENT = re.compile(r"\b[\w.]+\s*<-\s*&?(\w+)\b")
-_RECEIVED = re.compile(r"(?:return|=)\s*<-\s*(\w+)\.\w+\b")
+_SENT = lazy_regex(r"\b[\w.]+\s*<-\s*&?(\w+)\b")
+_RECEIVED = lazy_regex(r"(?:return|=)\s*<-\s*(\w+)\.\w+\b")
 
 
 def _asked(facts: Facts) -> Iterator[PendingReply]:
@@ -112,7 +113,7 @@ def _is_limited_by_callers(scope: Scope, facts: Facts) -> bool:
     )
 
 
-_KEPT = re.compile(
+_KEPT = lazy_regex(
     r"\b\w*(?:[pP]ending|[rR]equests|[wW]aiting|[wW]aiters|[cC]alls|[cC]allbacks|[iI]nflight|[rR]esolvers|[rR]eplies)\w*\b"
 )
 
@@ -141,12 +142,12 @@ def _promises(facts: Facts) -> Iterator[PendingReply]:
         )
 
 
-_SENDS = re.compile(r"\.(?:write|send|postMessage|publish|emit|sendToQueue|request)\(")
+_SENDS = lazy_regex(r"\.(?:write|send|postMessage|publish|emit|sendToQueue|request)\(")
 _HEARD = (
     r"\.(?:once|on|addListener|addEventListener)\(\s*['\"`](?:message|data|response|reply|result|line|answer)['\"`]"
     r"[^;]*?\b{0}\b"
 )
-_OTHER_END = re.compile(r"setTimeout|setInterval|AbortSignal|signal|[tT]imeout|deadline|Promise\.race")
+_OTHER_END = lazy_regex(r"setTimeout|setInterval|AbortSignal|signal|[tT]imeout|deadline|Promise\.race")
 
 
 def _answer(resolve: str, text: str, scope: Scope, facts: Facts) -> re.Match[str] | None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -33,10 +34,10 @@ class _Form:
     """Methods of the variable, or functions that are given it."""
 
 
-_JAVASCRIPT = _Form(re.compile(r"(^|\.)setInterval$"), re.compile(r"^(clearInterval|clearTimeout)$"))
+_JAVASCRIPT = _Form(lazy_regex(r"(^|\.)setInterval$"), lazy_regex(r"^(clearInterval|clearTimeout)$"))
 _JVM = _Form(
-    re.compile(r"\.(scheduleAtFixedRate|scheduleWithFixedDelay)$|(^|\.)Thread(\.ofVirtual\(\)\.start)?$"),
-    re.compile(r"^(cancel|interrupt)$"),
+    lazy_regex(r"\.(scheduleAtFixedRate|scheduleWithFixedDelay)$|(^|\.)Thread(\.ofVirtual\(\)\.start)?$"),
+    lazy_regex(r"^(cancel|interrupt)$"),
 )
 _FORMS = {
     "javascript": _JAVASCRIPT,
@@ -45,13 +46,13 @@ _FORMS = {
     "java": _JVM,
     "kotlin": _JVM,
     "csharp": _Form(
-        re.compile(r"^(System\.(Threading|Timers)\.)?Timer$"),
-        re.compile(r"^(Dispose|DisposeAsync|Stop|Change)$"),
+        lazy_regex(r"^(System\.(Threading|Timers)\.)?Timer$"),
+        lazy_regex(r"^(Dispose|DisposeAsync|Stop|Change)$"),
     ),
-    "rust": _Form(re.compile(r"(^|\.)(tokio\.|task\.)spawn$"), re.compile(r"^abort$")),
+    "rust": _Form(lazy_regex(r"(^|\.)(tokio\.|task\.)spawn$"), lazy_regex(r"^abort$")),
 }
-_LOOPS_FOR_EVER = re.compile(r"\bloop\s*\{|while\s*\(?\s*(true|!Thread)|interval\b")
-_FAILS_IN_RUST = re.compile(r"\?\s*[;,)\n.]")
+_LOOPS_FOR_EVER = lazy_regex(r"\bloop\s*\{|while\s*\(?\s*(true|!Thread)|interval\b")
+_FAILS_IN_RUST = lazy_regex(r"\?\s*[;,)\n.]")
 
 
 def ended_on_success_only(facts: Facts) -> Iterator[tuple[Span, str]]:

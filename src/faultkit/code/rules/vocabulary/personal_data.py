@@ -10,22 +10,23 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_SPLIT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-]")
-_PERSONAL = re.compile(
+_SPLIT = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|[_\-]")
+_PERSONAL = lazy_regex(
     r"^(?:cvc2?|cvv2?|cid|pan|iban|ssn|sin|tin|account_?number|card_?number|card_?pan|security_?code|pin|pin_?code"
     r"|social_?security_?(?:number|no)?|national_?id(?:entifier)?|tax_?(?:id|number)|passport_?(?:number|no)?"
     r"|date_?of_?birth|birth_?date|birthday|dob|medical_?record\w*|diagnos[ie]s|otp|one_?time_?(?:code|password)"
     r"|mnemonic|recovery_?codes?|totp_?\w*|claim_?code)$",
     re.IGNORECASE,
 )
-_CARD = re.compile(r"card|payment_?method", re.IGNORECASE)
-_RECIPIENT = re.compile(
+_CARD = lazy_regex(r"card|payment_?method", re.IGNORECASE)
+_RECIPIENT = lazy_regex(
     r"^(?:recipients?|to|to_?address(?:es)?|e?mail|to_?number|phone(?:_?number)?)$", re.IGNORECASE
 )
-_CONTENT = re.compile(r"^(?:html_?|text_?|plain_?)?(?:body|content|text|html)$", re.IGNORECASE)
+_CONTENT = lazy_regex(r"^(?:html_?|text_?|plain_?)?(?:body|content|text|html)$", re.IGNORECASE)
 _WORDS = (
     b"cvc", b"cvv", b"iban", b"socialsecurity", b"social_security", b"nationalid", b"national_id", b"taxid",
     b"tax_id", b"taxnumber", b"tax_number", b"passport", b"birth", b"diagnos", b"onetime", b"one_time",
@@ -38,7 +39,7 @@ _OF_CARD = TextPattern(rb"\bcard|_card|Card|CARD")
 _TO_SOMEBODY = (b"recipient", b"mail", b"phone", b"sms")
 
 
-_ALONE = re.compile(
+_ALONE = lazy_regex(
     r"^(?:iban|ssn|social_?security_?(?:number|no)|national_?(?:id(?:entifier)?|insurance)_?(?:number|no)?"
     r"|passport_?(?:number|no)|tax_?(?:id|number|payer_?id)|date_?of_?birth|birth_?date|diagnos[ie]s|medical_?record(?:_?number)?)$",
     re.IGNORECASE,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import frequency_of
@@ -24,7 +25,7 @@ _OTHERS = NamePattern(
     re.IGNORECASE,
 )
 """Names of files of which each is written once, or that nothing reads while they are written."""
-_VARIES = re.compile(
+_VARIES = lazy_regex(
     r"\bid\b|[iI]d\b|uuid|nanoid|Guid|now\(|Now|date|Date|time|stamp|random|hash|name\b|Name\b|\bkey\b|index|\bi\b|version|seq|slug",
 )
 _TIMERS = frozenset(
@@ -39,7 +40,7 @@ _SCHEDULED = frozenset(
     ("Scheduled", "Schedules", "Cron", "Interval", "scheduled_job", "periodic_task", "on_schedule", "cron")
 )
 _LEVELS = 3
-_SETTING = re.compile(
+_SETTING = lazy_regex(
     r"(?:(?:self|this|cls|config|cfg|settings?|options?|opts|conf|_?config|env|props|\w*[cC]onfig|\w*[oO]ptions|\w*[sS]ettings)[.:]+)+"
     r"[#\w.]+|[A-Z][A-Z0-9_]+(?:\.\w+)*|(?:[a-z]\.)?_?(?:[a-z]\w*)?(?:[pP]ath|[fF]ile|[tT]arget|[lL]ocation)"
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 
 _LOCAL = frozenset({"list", "tuple", "set", "dict", "sorted", "len", "next", "iter", "max", "min", "sum"})
-_PARSES = re.compile(r"_?(try_?)?(parse|decode|ingest|tokeni|lex|advance)", re.IGNORECASE)
+_PARSES = lazy_regex(r"_?(try_?)?(parse|decode|ingest|tokeni|lex|advance)", re.IGNORECASE)
 
 
 def is_local(body: Span, facts: Facts) -> bool:
@@ -25,7 +26,7 @@ def _is_sent(call: Call) -> bool:
 
 
 _LIMITED = ("wait_for", "timeout", "timeout_after", "withTimeout", "withTimeoutOrNull", "WaitAsync")
-_NEXT = re.compile(r"\.(read\w*|recv\w*|receive\w*|Read\w*Async|Receive\w*)\(|\.(get|take|poll)\(\)")
+_NEXT = lazy_regex(r"\.(read\w*|recv\w*|receive\w*|Read\w*Async|Receive\w*)\(|\.(get|take|poll)\(\)")
 
 
 def waits_for_next(body: Span, facts: Facts) -> bool:
@@ -38,10 +39,10 @@ def waits_for_next(body: Span, facts: Facts) -> bool:
     )
 
 
-_OTHER_STATUS = re.compile(
+_OTHER_STATUS = lazy_regex(
     r"if\s*\(?\s*[\w.?]+\.(?:status\w*|\w*[cC]ode)\s*!==?\s*([\w.]+)\s*\)?\s*[:{]?\s*(?:throw|raise)\b"
 )
-_FAILED = re.compile(
+_FAILED = lazy_regex(
     r"^(4(08|25|29)|5\d\d)$|unavail|thrott|busy|too_?many|rate|time|lock|abort|conn|reset|refus|internal|gateway",
     re.I,
 )

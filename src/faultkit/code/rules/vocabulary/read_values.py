@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.remote_calls import chain_of, remote_calls
@@ -26,12 +27,12 @@ _READ_BY_NAME = NamePattern(
     r"\.(findBy[A-Z]\w*|awaitSingle\w*|awaitOne\w*)$|get_object_or_404$|[sS]ession\w*(\(\))?\.get$|objects\.get$"
 )
 _PATH = r"(?:\.\w+|\[[\"'][\w-]+[\"']\]|\.get\w*\(\)|\?\.\w+)"
-_COMPUTED = re.compile(
+_COMPUTED = lazy_regex(
     rf"^[(\s]*(?:[A-Za-z]\w*\()?\(?(\w+)[!?]?({_PATH})?[!?]?(?:\s*(?:\?\?|or|\|\|)\s*\w+)?\)?\)?"
     r"\s*(?:[+\-]\s*[\w.(]|\.(?:add|subtract|plus|minus)\()"
 )
 """`row.balance - cents`, `row["balance"] - cents`, `balance - cents`, `account.getBalance().subtract(x)`."""
-_FIELD = re.compile(r"\w+")
+_FIELD = lazy_regex(r"\w+")
 
 
 def read_names(scope: Scope, facts: Facts) -> dict[str, Call]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Loop, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -12,13 +13,13 @@ from faultkit.code.rules.vocabulary.idle_rounds import may_wait
 from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_on
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_CONNECTS = re.compile(
+_CONNECTS = lazy_regex(
     r"^_*(re_?)?(connect|Connect|dial|Dial)(_?(async|robust|to|once|context|tls|timeout|config|and\w+|Async|Context|TLS"
     r"|Timeout|Config|Robust|To|And\w+|\w*[cC]onnection|[sS]ocket|[sS]tream|[fF]eed))?$"
     r"|^(open|create|get|make|new|establish)_?\w*([cC]onnection|[sS]ocket|_pubsub)\w*$|^(ws_connect|BlockingConnection)$"
     r"|^(subscribe|psubscribe|Subscribe)$|^(webSocket|wss|webSocketSession|sse|serverSentEvents|eventSource)$"
 )
-_RECEIVES = re.compile(
+_RECEIVES = lazy_regex(
     r"^(Fetch|FetchMessage|ReadMessage|Receive|Recv|RecvMsg|NextMsg|NextMessage|ReceiveMessage|ReceiveMessages|ReceiveAsync"
     r"|ReceiveMessageAsync|ReadFrame|receive_message|receive_messages|receiveMessage|receive|recv|read_message|fetch_message"
     r"|next_message|nextMessage|readMessage|receiveMessages|Consume|accept|Accept|AcceptTcpClientAsync|AcceptAsync|brpop|blpop|BLPop|BRPop|xreadgroup"
@@ -26,21 +27,21 @@ _RECEIVES = re.compile(
     r"|Pull|PullAsync)$"
 )
 """Calls that wait for the next message, and fail at once when their connection is gone."""
-_POLLS = re.compile(r"\b\w*(?:events?|event_?loop|conn(?:ection)?)\.(?:poll|next_event|read_message)\(\)")
-_EXPECTED = re.compile(
+_POLLS = lazy_regex(r"\b\w*(?:events?|event_?loop|conn(?:ection)?)\.(?:poll|next_event|read_message)\(\)")
+_EXPECTED = lazy_regex(
     r"(Timeout\w*|TimedOut|Empty|Cancel\w*|Interrupt\w*|StopIteration|WouldBlock|BlockingIOError|ObjectDisposed\w*)$"
 )
 """Failures that a round waits for, or that end the loop."""
-_LOST = re.compile(
+_LOST = lazy_regex(
     r"(?:^|[.:])\w*(?:Redis|Client|Sdk|SDK|Sqs|SQS|Kafka|Amqp|AMQP|BotoCore|Connection|IO|Socket|Network|Http|HTTP"
     r"|Operational|Broker|Messaging|Database|Sql|SQL|Mongo|Nats|Pulsar|ServiceBus|Service|Request|Rpc|AmazonSQS)"
     r"(?:Error|Exception)$"
 )
 """Failures of a connection or of the other side, not of one message."""
-_STOPS = re.compile(r"ctx|stop|cancel|clos|shut|done|interrupt|quit|running|active|EOF", re.IGNORECASE)
-_SELECT = re.compile(r"select!\s*\{")
-_CALLED = re.compile(r"=\s*(?:self\.)?(\w+)\(")
-_PAUSES = re.compile(r"sleep|delay|backoff|interval|timeout\(|\.tick\(", re.IGNORECASE)
+_STOPS = lazy_regex(r"ctx|stop|cancel|clos|shut|done|interrupt|quit|running|active|EOF", re.IGNORECASE)
+_SELECT = lazy_regex(r"select!\s*\{")
+_CALLED = lazy_regex(r"=\s*(?:self\.)?(\w+)\(")
+_PAUSES = lazy_regex(r"sleep|delay|backoff|interval|timeout\(|\.tick\(", re.IGNORECASE)
 
 
 def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
@@ -76,8 +77,8 @@ def reconnecting_loops(facts: Facts) -> Iterator[tuple[Loop, Span]]:
                 yield loop, place
 
 
-_EVENT = re.compile(r"\bcase\s+[\w, ]+:?=\s*<-")
-_WAITS_BEFORE = re.compile(r"\.(accept\w*|recv|next)\(")
+_EVENT = lazy_regex(r"\bcase\s+[\w, ]+:?=\s*<-")
+_WAITS_BEFORE = lazy_regex(r"\.(accept\w*|recv|next)\(")
 
 
 def _is_of_event(each: Try, loop: Loop, facts: Facts) -> bool:
@@ -88,7 +89,7 @@ def _is_of_event(each: Try, loop: Loop, facts: Facts) -> bool:
     return facts.language == "rust" and _WAITS_BEFORE.search(before) is not None
 
 
-_LOOKS_UP = re.compile(r"(get|is|has)([A-Z_]|$)|(clear|size|now|contains\w*|add|put)$")
+_LOOKS_UP = lazy_regex(r"(get|is|has)([A-Z_]|$)|(clear|size|now|contains\w*|add|put)$")
 """Methods that look at own data, or change a collection: they do not fail."""
 
 
@@ -222,7 +223,7 @@ def _waits_outside(each: Try, loop: Loop, skips: bool, facts: Facts) -> bool:
     return any(is_sleep(call) or may_wait(call, facts) for call in outside)
 
 
-_LEAVES_OUT = re.compile(
+_LEAVES_OUT = lazy_regex(
     r"^_?(skip|discard|drop|give_?up|quarantine|dead_?letter|mark_?(as_?)?failed)", re.IGNORECASE
 )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Arm
@@ -19,33 +20,33 @@ from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.stuck_counters import COUNTED
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_STATUS = re.compile(
+_STATUS = lazy_regex(
     r"\b(429|50[0-9]|5xx)\b|status|StatusCode|retr(y|i)able|transient|should_?retry|isRetry|timed_?out",
     re.IGNORECASE,
 )
-_WORKED = re.compile(
+_WORKED = lazy_regex(
     r"status\w*(?:\(\))?\s*(?:(?:===?|is)\s*(?:2\d\d\b|[\w.]*\b(?:Status)?(?:OK|Created|Accepted)\b)"
     r"|<=?\s*(?:299|300|399|400)\b)|\bis_?success|\.ok\b",
     re.IGNORECASE,
 )
-_FAILED = re.compile(
+_FAILED = lazy_regex(
     r"!\s*[\w.(]|\bnot\b|\b(?:429|50\d|5xx)\b|>=?\s*[345]00\b|retr(?:y|i)able|transient", re.IGNORECASE
 )
-_TRIED = re.compile(rf"{COUNTED}|delay|backoff|\btrue\b", re.IGNORECASE)
+_TRIED = lazy_regex(rf"{COUNTED}|delay|backoff|\btrue\b", re.IGNORECASE)
 _NEXT = (
     r"{0}\s*[-+]\s*1\b|\b1\s*\+\s*{0}\b|(?:\+\+|--){0}\b|{0}\.(?:inc|dec|plus|minus)\(|{0}\.saturating_\w+\("
 )
 _SAME = r"{0}|{0}\s*(?:\+\+|--)"
 """What leaves a counter as it was: itself, and `attempt++`, which passes the old value on."""
-_MAY_COUNT = re.compile(r"[-+]|\.(?:inc|dec|plus|minus|saturating)")
+_MAY_COUNT = lazy_regex(r"[-+]|\.(?:inc|dec|plus|minus|saturating)")
 """What stands in each text that `_NEXT` or `_SAME` matches, apart from the name alone."""
-_LIMITS = re.compile(
+_LIMITS = lazy_regex(
     r"attempt|retr|tries|deadline|left|count|depth|budget|remaining|elapsed|expire|once|first|again|already|limit",
     re.IGNORECASE,
 )
 _HANDLES = ("catch", "recover", "onErrorResume", "exceptionallyCompose", "recoverWith")
 """Methods that are given what to do after a failure."""
-_LASTING = re.compile(
+_LASTING = lazy_regex(
     r"^_*(re)?_?(connect|start|run|listen|subscribe|poll|loop|init|watch|consume|serve|work|tick|schedule|open)",
     re.IGNORECASE,
 )
@@ -150,7 +151,7 @@ def _is_compared(name: str, scope: Scope, facts: Facts) -> bool:
     )
 
 
-_TAKEN = re.compile(r"DbUpdate\w*|Duplicate\w*|Unique\w*|Integrity\w*|Conflict\w*|Exists\w*")
+_TAKEN = lazy_regex(r"DbUpdate\w*|Duplicate\w*|Unique\w*|Integrity\w*|Conflict\w*|Exists\w*")
 """Errors of a row that another one has made meanwhile: the next try finds it."""
 
 

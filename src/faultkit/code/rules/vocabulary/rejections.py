@@ -10,20 +10,19 @@ async function flush() {                      The lock only passes on what its f
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Scope, Step, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.rules.vocabulary.waits import is_sleep
 
-_CATCHES = re.compile(r"\.catch\s*\(")
-_NEVER = re.compile(r"^(pathExists|lock|acquire|waitForUnlock|nextTick|setImmediate|allSettled)$")
+_CATCHES = lazy_regex(r"\.catch\s*\(")
+_NEVER = lazy_regex(r"^(pathExists|lock|acquire|waitForUnlock|nextTick|setImmediate|allSettled)$")
 """Methods whose promise is resolved only: locks, and questions that have an answer in any case."""
-_WRAPS = re.compile(
+_WRAPS = lazy_regex(
     r"^_?(tryCatch|tryAwait|attempt|safe(ly)?([A-Z]\w*)?|swallow\w*|ignoreErrors?|settle|noThrow|catchError)$"
 )
 """Functions that make a value of a rejection: `const { error } = await tryCatch(load())`."""
-_PASSES_ON = re.compile(
+_PASSES_ON = lazy_regex(
     r"^(runExclusive|exclusive|synchronized|serialize|with(Lock|Span|Context|Mutex|Tracing|Logging|Timer|Scope|Permit)\w*"
     r"|trace\w*|startActiveSpan|startSpan|measure|runInContext|runInAsyncScope|run)$"
 )
@@ -74,7 +73,7 @@ def returns_promise(scope: Scope, facts: Facts) -> bool:
     )
 
 
-_STREAM = re.compile(r"\bfor\s+await\b")
+_STREAM = lazy_regex(r"\bfor\s+await\b")
 
 
 def throws(scope: Scope, facts: Facts) -> bool:

@@ -6,23 +6,23 @@ the loops over them. What a query loads with its rows is left to the caller.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Access, Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.applied_functions import Applied, given_functions
 from faultkit.code.rules.vocabulary.declared_relations import Relation, declared_relations
 
 _LEVELS = 4
-_GETTER = re.compile(r"(?:get|is)([A-Z])(\w*)")
+_GETTER = lazy_regex(r"(?:get|is)([A-Z])(\w*)")
 _KEYS = frozenset(("id", "getId", "uuid", "getUuid", "pk", "Id"))
 _WRITES = frozenset(
     ("add", "remove", "append", "clear", "addAll", "removeIf", "removeAll", "set", "extend", "plusAssign")
 )
-_WRAPPED = re.compile(r"\(\)|[?!]|\[\]")
+_WRAPPED = lazy_regex(r"\(\)|[?!]|\[\]")
 
 
 @dataclass(frozen=True, slots=True)

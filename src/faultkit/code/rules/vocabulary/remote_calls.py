@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Value
 from faultkit.code.facts.nesting import start_of
 from faultkit.code.languages.syntax import Span
@@ -39,7 +40,7 @@ _THINGS = (
     r"(?:or\s+replace\s+)?(?:temp\w*\s+|unique\s+|materialized\s+)?(?:table|index|view|schema|database|type"
     r"|role|user|function|trigger|sequence|extension|column|procedure|policy)\b"
 )
-_SQL = re.compile(
+_SQL = lazy_regex(
     r"^\s*(?:--[^\n]*\n\s*)*(?:"
     r"(?P<loud>SELECT|INSERT|UPDATE|DELETE|REPLACE|MERGE|UPSERT|WITH)\s"
     r"|(?i:(?P<read>select)\s(?=.*(?:\bfrom\b|[(*\d])))"
@@ -119,7 +120,7 @@ def _verb(text: str) -> str:
     return next(each for each in found.groups() if each).lower() if found is not None else ""
 
 
-_COMMAND = re.compile(r"new\s+CommandDefinition\(\s*([\w.]+)")
+_COMMAND = lazy_regex(r"new\s+CommandDefinition\(\s*([\w.]+)")
 
 
 def _named_sql(call: Call, facts: Facts) -> str:
@@ -209,7 +210,7 @@ IN_BROWSER = ("window", "document", "globalThis")
 _MODEL = NamePattern(r"(^|[._])[mM]odels\.[A-Z]\w*$|[mM]odel$")
 """A model by its name, such as `models.User` or `this.userModel`, which has queries as methods."""
 _CLASS = NamePattern(r"(^|\.)[A-Z][a-z]\w*$")
-_MODELS = re.compile(r"(^|/)(models?|entities|schemas?)(/|$)")
+_MODELS = lazy_regex(r"(^|/)(models?|entities|schemas?)(/|$)")
 _ORMS = (
     "mongoose",
     "sequelize",

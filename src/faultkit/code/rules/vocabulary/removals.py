@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Value
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 
@@ -24,7 +25,7 @@ _CLEARLY = NamePattern(
 """Removals of listeners, of whatever object."""
 BY_FUNCTION = frozenset(("off", "removeListener", "removeEventListener"))
 """Removals that are given an event and a function (JavaScript)."""
-_NAMED = re.compile(r"(?:async\s+)?function\s*\*?\s*([\w$]+)")
+_NAMED = lazy_regex(r"(?:async\s+)?function\s*\*?\s*([\w$]+)")
 _LATER = r"\b{key}\??\.(?:off|remove\w+|un\w+)\.(?:bind|call|apply)\("
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -193,8 +194,8 @@ _CACHED = frozenset(
     ("lru_cache", "cache", "cached_property", "fixture", "asynccontextmanager", "contextmanager")
 )
 _MADE_ONCE = frozenset(("Bean", "PostConstruct", "BeforeAll", "BeforeEach", "Singleton", "on_event"))
-_LENGTH = re.compile(r"\blen\(|\.(length|size\(\))")
-_FIXED = re.compile(
+_LENGTH = lazy_regex(r"\blen\(|\.(length|size\(\))")
+_FIXED = lazy_regex(
     r"[\[({][^*]*[\])}]|(Object\.\w+\(|list\(|sorted\(|enumerate\()?([\w.]+\.)?_*[A-Z][A-Z0-9_]+(\.\w+\(\))?\)?",
     re.DOTALL,
 )
@@ -295,12 +296,12 @@ def is_over_items(loop: Loop) -> bool:
     return _FIXED.fullmatch(loop.over) is None
 
 
-_RANGE = re.compile(r"range\(([^,]+)(?:,([^,]+))?\)")
-_CLAUSE = re.compile(
+_RANGE = lazy_regex(r"range\(([^,]+)(?:,([^,]+))?\)")
+_CLAUSE = lazy_regex(
     r"\b(\w+)\s*:?=([^;]{1,200});\s*\1\s*<(=?)([^;]{1,200});\s*(?:\1\+\+|\+\+\1|\1\s*\+=\s*[1-4]\b)"
 )
 """The clause of `for (let i = 0; i < n; i++)` and of its relatives in Go and Java."""
-_SMALL = re.compile(r"\d{1,9}")
+_SMALL = lazy_regex(r"\d{1,9}")
 _FEW = 3
 
 

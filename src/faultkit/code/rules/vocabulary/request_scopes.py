@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 
@@ -17,10 +18,10 @@ _LIVES = {
 """For what a container of .NET makes an object anew."""
 _DECORATORS = frozenset(("RequestScope", "RequestScoped"))
 _STATED = frozenset(("Injectable", "Scope", "provide", "inject", "injectable"))
-_REQUEST = re.compile(r"\bREQUEST\b|^['\"]request['\"]$|SCOPE_REQUEST")
-_CLASS = re.compile(r"[\s\w@(){}'\",.:<>=]*?\bclass\s+(\w+)")
-_ANNOTATED = re.compile(r"@RequestScoped?\b[\s\w@()'\",.:<>=]*?\bclass\s+(\w+)")
-_KEPT = re.compile(r"\bstatic\b|\?\?=|\|\|=|\bcache", re.IGNORECASE)
+_REQUEST = lazy_regex(r"\bREQUEST\b|^['\"]request['\"]$|SCOPE_REQUEST")
+_CLASS = lazy_regex(r"[\s\w@(){}'\",.:<>=]*?\bclass\s+(\w+)")
+_ANNOTATED = lazy_regex(r"@RequestScoped?\b[\s\w@()'\",.:<>=]*?\bclass\s+(\w+)")
+_KEPT = lazy_regex(r"\bstatic\b|\?\?=|\|\|=|\bcache", re.IGNORECASE)
 _BEFORE, _AFTER = 240, 160
 _REGISTERED = (
     r"\b(?:Try)?Add(?:Keyed)?(?:Scoped|Transient)\s*"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Place, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -23,8 +24,8 @@ SIZE = (
     r"|records|hits|count)|num_?results|take|top|batch_?size)"
 )
 """Names of sizes of pages, in any case."""
-IS_SIZE = re.compile(rf"^(?:{SIZE}|size|count|first)$", re.IGNORECASE)
-_NUMBER = re.compile(
+IS_SIZE = lazy_regex(rf"^(?:{SIZE}|size|count|first)$", re.IGNORECASE)
+_NUMBER = lazy_regex(
     r"\b(?:int|Int|Integer|long|Long|short|Short|[iu](?:8|16|32|64)|usize|u?int(?:16|32|64)?|number|Number|float|NonNegativeInt"
     r"|PositiveInt|PositiveInteger)\b"
 )
@@ -37,11 +38,11 @@ _TYPE = TextPattern(
     rf"\s+((?=[A-Za-z])\w*?{_REQUESTED}\w*)(?:<[^<>{{}}()\n]*>)?([^\n{{(;]*)([{{(:]?)"
 )
 """The beginning of a type that holds what a request asks for, by its name."""
-_FIELD = re.compile(rf"(?<![\w.])({SIZE}|size|count|first)\b", re.IGNORECASE)
+_FIELD = lazy_regex(rf"(?<![\w.])({SIZE}|size|count|first)\b", re.IGNORECASE)
 _HAS_FIELD = TextPattern(_FIELD.pattern, re.IGNORECASE)
 
 
-_READ_INTO = re.compile(
+_READ_INTO = lazy_regex(
     r"\b(?:Deserialize\w*|InputObject|FromQuery|FromForm|IntoParams|SimpleObject)\b[^{}]*$"
 )
 _ABOVE = 400
@@ -195,8 +196,8 @@ _SCHEMA_FIELD = {
         re.IGNORECASE,
     ),
 }
-_IS_NUMBER = re.compile(r"[nN]umber|[iI]nt|coerce|Numeric|transform|Number")
-_UNKNOWN = re.compile(
+_IS_NUMBER = lazy_regex(r"[nN]umber|[iI]nt|coerce|Numeric|transform|Number")
+_UNKNOWN = lazy_regex(
     r"\.(?:refine|superRefine|transform|pipe|custom|valid|oneOf|enum|length)\(|\benum\s*:|oneOf|\bliteral"
 )
 _FROM_QUERY = TextPattern(
@@ -225,11 +226,11 @@ def schema_fields(facts: Facts) -> Iterator[tuple[str, Span]]:
 
 
 _VALIDATES = TextPattern(r"querystring|fastify|[aA]jv")
-_OF_PAGE = re.compile(
+_OF_PAGE = lazy_regex(
     r"(?<![\w.])[\"']?(?:page|offset|skip|cursor|after|before|sort\w*|order\w*|q|query|search|filter\w*|from|start)[\"']?\s*:",
     re.IGNORECASE,
 )
-_OUTPUT = re.compile(r"\b(?:output|response|returns|result|reply)\w*[\"']?\s*[(:=]\s*", re.IGNORECASE)
+_OUTPUT = lazy_regex(r"\b(?:output|response|returns|result|reply)\w*[\"']?\s*[(:=]\s*", re.IGNORECASE)
 
 
 def _is_documented(declaration: str, text: str) -> bool:

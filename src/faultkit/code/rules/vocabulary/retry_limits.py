@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -24,7 +25,7 @@ def _ends_by_clock(loop: Loop, facts: Facts) -> bool:
     )
 
 
-_SAME_ERROR = re.compile(r"\b(\w+) == (?:\w*[eE]rr|e)\b|\b(?:\w*[eE]rr|e)(?:\.\w+(?:\(\))?)? == (\w+)")
+_SAME_ERROR = lazy_regex(r"\b(\w+) == (?:\w*[eE]rr|e)\b|\b(?:\w*[eE]rr|e)(?:\.\w+(?:\(\))?)? == (\w+)")
 
 
 def _ends_with_same_error(loop: Loop, facts: Facts) -> bool:
@@ -57,7 +58,7 @@ def _ends_with_context(loop: Loop, facts: Facts) -> bool:
     )
 
 
-_FILTER = re.compile(r"\bwhen\s*\([^)]*(?:[<>]|Cancel|[tT]oken)")
+_FILTER = lazy_regex(r"\bwhen\s*\([^)]*(?:[<>]|Cancel|[tT]oken)")
 
 
 def is_limited(loop: Loop, until_done: bool, facts: Facts) -> bool:

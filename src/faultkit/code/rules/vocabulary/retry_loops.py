@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Try, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.fact_values import Arm
@@ -25,29 +26,29 @@ from faultkit.code.rules.vocabulary.retry_limits import is_limited
 from faultkit.code.rules.vocabulary.waits import LEAVES_SELECT, is_constant, select_with_wait, waits_in
 
 _FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
-_SIZE = re.compile(r"\.length\b|\.size\b|\blen\(")
-_NUMBERED = re.compile(r"attempt|retr|tr(y|ies)|round|^_", re.IGNORECASE)
+_SIZE = lazy_regex(r"\.length\b|\.size\b|\blen\(")
+_NUMBERED = lazy_regex(r"attempt|retr|tr(y|ies)|round|^_", re.IGNORECASE)
 """Names of counters of tries; a counter with another name is one of items, if the tried call is given it."""
-_COUNTER = re.compile(r"\b(\w+)\s*:?=[^=]")
-_NEXT = re.compile(r"next|^_*(pop|poll|shift|dequeue|take|borrow|readline)", re.IGNORECASE)
+_COUNTER = lazy_regex(r"\b(\w+)\s*:?=[^=]")
+_NEXT = lazy_regex(r"next|^_*(pop|poll|shift|dequeue|take|borrow|readline)", re.IGNORECASE)
 """Calls that go on to something else: the next host, item or page."""
-_READS = re.compile(
+_READS = lazy_regex(
     r"^(Read|Decode|Recv|Receive|Scan|Next|Accept|Unwrap|read|recv|receive|next|accept|get)"
     r"(_?([Oo]ne|[Mm]essage|[Ff]rame|[Ll]ine|[Ee]vent|[Rr]ecord|[Pp]acket|[Kk]ey|ch|Delimited|From|Msg|Full|nowait))?$"
     r"|[uU]nwrap"
 )
 """Calls that read the next part of a stream, a queue or a keyboard."""
-_CONFLICTS = re.compile(
+_CONFLICTS = lazy_regex(
     r"(Watch|Conflict|Duplicate\w*|Concurren\w*|Interrupted\w*|Integrity|Unique\w*)(Error|Exception)$"
 )
-_OF_KIND = re.compile(r"!\s*\(\s*\w+ instanceof ([\w.]+)\s*\)\s*(?:\|\||\))")
+_OF_KIND = lazy_regex(r"!\s*\(\s*\w+ instanceof ([\w.]+)\s*\)\s*(?:\|\||\))")
 """`if (!(error instanceof UniqueConstraintError)) throw error`: all others are thrown."""
-_ANY_CONFLICTS = re.compile(
+_ANY_CONFLICTS = lazy_regex(
     rf"{_CONFLICTS.pattern}|(Stale|Optimistic|TransactionCancel|Contested)\w*(Error|Exception)$"
 )
 """Errors of two that did the same at once: the next try is expected to work."""
-_DECIDES = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
-_RETRYABLE = re.compile(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
+_DECIDES = lazy_regex(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
+_RETRYABLE = lazy_regex(r"\b\w*[rR]etr(?:y|i)able\w*\(\s*\w+\s*\)")
 """A question about an error alone, which does not count the tries."""
 _NO_FAILURES = frozenset(
     ("BlockingIOError", "EOFError", "IndexError", "InterruptedError", "KeyError", "KeyboardInterrupt",
@@ -58,9 +59,9 @@ _ANSWERS = frozenset(
     {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
 )
 """Errors that mean "not yet", or "not under this name"."""
-_OF_DATA = re.compile(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
+_OF_DATA = lazy_regex(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
 """Errors of data, which will fail again."""
-_CONVERTS = re.compile(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
+_CONVERTS = lazy_regex(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
 """Names of functions that convert an error into another one and do not return."""
 _WAITS = frozenset(
     (
@@ -125,14 +126,14 @@ def retry_of_loop(loop: Loop, facts: Facts) -> Retry | None:
     return Retry("loop", head, again, None, loop, pauses, longer or stoppable, limited)
 
 
-_UNTIL_STOPPED = re.compile(
+_UNTIL_STOPPED = lazy_regex(
     r"^\W*(?:!|not\b)[^&|]*\b_?(?:stop\w*|shut_?down\w*|clos(?:ed|ing)\w*|cancel\w*|quit\w*|\w*CancellationRequested|isInterrupted)\b"
     r"(?:\.(?:is_set|get|load|isSet)\([^)]*\)|\.IsCancellationRequested|\(\))?\W*$"
     r"|^\W*(?:self\.|this\.)?_?(?:running|is_?[rR]unning|alive|isActive)(?:\.get\(\)|\(\))?\W*$",
 )
-_ASKED = re.compile(r"(api|client|http|axios|rest)$", re.IGNORECASE)
+_ASKED = lazy_regex(r"(api|client|http|axios|rest)$", re.IGNORECASE)
 """Objects whose `get` asks another service, and does not wait for what is under way."""
-_FLAG = re.compile(
+_FLAG = lazy_regex(
     r"\(?\s*(?:!|not\s+)\s*(\w*(?:done|ok|sent|success\w*|succeeded|saved|published|finished|uploaded"
     r"|delivered|connected|acked|stored))\s*\)?",
     re.IGNORECASE,
@@ -214,7 +215,7 @@ def _retried_body(loop: Loop, facts: Facts) -> Span | None:
     return None
 
 
-_WORKS = re.compile(r"Ok\(|(?!_)([a-z]\w*)\s*=>\s*(?:\{\s*)?(?:return|break)\s+\1\b")
+_WORKS = lazy_regex(r"Ok\(|(?!_)([a-z]\w*)\s*=>\s*(?:\{\s*)?(?:return|break)\s+\1\b")
 """An arm for a success: also `other => return other`, where errors to try again have arms of their own."""
 
 
@@ -254,7 +255,7 @@ def _success_leaves(works: list[Arm], facts: Facts) -> bool:
     )
 
 
-_IF_OK = re.compile(r"let\s+Ok\(")
+_IF_OK = lazy_regex(r"let\s+Ok\(")
 
 
 def _until_done(loop: Loop, facts: Facts) -> Span | None:
@@ -381,7 +382,7 @@ def _is_failure(name: str) -> bool:
     return not last[:1].isupper() or last.endswith(_FAILURES) or len(last) < 3
 
 
-_SUCCEEDED = re.compile(
+_SUCCEEDED = lazy_regex(
     r"\b(status\w*|code|statusCode)\b\W*(\(\))?\W*(<=?\s*[23]\d\d|===?\s*20\d|in 200)"
     r"|\.ok\b|IsSuccess|isSuccess|is_success|2xx",
 )
@@ -425,7 +426,7 @@ def _success_ends_loop(loop: Loop, each: Try, place: int, facts: Facts) -> bool:
 # Go: no try, but errors as values.
 
 
-_EVENT = re.compile(r"\bcase\s+[\w, ]+:?=\s*<-")
+_EVENT = lazy_regex(r"\bcase\s+[\w, ]+:?=\s*<-")
 
 
 def _go_tried(loop: Loop, facts: Facts) -> list[Call]:

@@ -6,9 +6,9 @@ on with a pause for as long as its subscriber lives is no retry without a limit.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.retry_loops import Retry
@@ -22,18 +22,18 @@ _JAVA_STREAMS = (
     "reactor.core.publisher",
 )
 _FLOWS = "kotlinx.coroutines.flow"
-_PAUSES = re.compile(
+_PAUSES = lazy_regex(
     r"\b(delay\w*|sleep|timer|backoff\w*|Backoff\w*|fixedDelay|interval|debounce|pause|wait\w*|interval\w*)\s*[(:{]"
     r"|delayElement|delaySubscription|\bdelay\b"
 )
-_ENDS = re.compile(
+_ENDS = lazy_regex(
     r"\b(take|takeWhile|zipWith|zip|range|limit|maxAttempts|max|maxInARow|throwError|error|takeUntil|scan|index)\s*[(:]"
     r"|(?<![-=])>=?|<=?|\bthrow\b"
 )
-_ENDLESS = re.compile(
+_ENDLESS = lazy_regex(
     r"(Long|Int|Integer|Number)\.(MAX_VALUE|MAX_SAFE_INTEGER|POSITIVE_INFINITY)|Infinity|-1"
 )
-_OF_CLIENT = re.compile(r"\b(bodyToMono|bodyToFlux|Mono|Flux|exchangeToMono)\b")
+_OF_CLIENT = lazy_regex(r"\b(bodyToMono|bodyToFlux|Mono|Flux|exchangeToMono)\b")
 """Known without imports: see `retry_policies`."""
 _SEVERAL = 3
 
@@ -107,7 +107,7 @@ def _of_stream(call: Call, facts: Facts) -> Retry | None:
     return None
 
 
-_CHAINED = re.compile(
+_CHAINED = lazy_regex(
     r"\.(map|flatMap|concatMap|switchMap|filter|doOn\w+|subscribeOn|observeOn|subscribe|blockingGet|timeout|onError\w+"
     r"|Select|SelectMany|Where|Subscribe|Timeout|Do|publishOn|mapNotNull|switchIfEmpty|defer|fromCallable|just|create"
     r"|using|interval|bodyToMono|bodyToFlux|collectList|then|merge|Defer|FromAsync|Catch|ObserveOn|block)\b"

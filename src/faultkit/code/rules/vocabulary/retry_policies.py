@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Loop, is_within
 from faultkit.code.facts.fact_values import Value
 from faultkit.code.languages.syntax import Span
@@ -17,14 +18,14 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 from faultkit.code.rules.vocabulary.waits import is_constant, is_sleep
 
-_ZERO = re.compile(
+_ZERO = lazy_regex(
     r"^(0|0\.0|TimeSpan\.Zero|Duration\.ZERO|Duration\.of\w+\(0L?\)|0\.\w+|(\(\)|_|\w+)\s*=>\s*0)$"
 )
-_CONSTANT_SPAN = re.compile(r"^(\(?\w+\)?)\s*=>\s*TimeSpan\.From\w+\(\s*[\d._]+\s*\)$")
-_ENDLESS = re.compile(
+_CONSTANT_SPAN = lazy_regex(r"^(\(?\w+\)?)\s*=>\s*TimeSpan\.From\w+\(\s*[\d._]+\s*\)$")
+_ENDLESS = lazy_regex(
     r"^(Infinity|int\.MaxValue|Integer\.MAX_VALUE|Int\.MAX_VALUE|Long\.MAX_VALUE|-1|None|true)$"
 )
-_POLICY = re.compile(r"[rR]etry|[pP]olicy|[pP]ipeline|[rR]esilien")
+_POLICY = lazy_regex(r"[rR]etry|[pP]olicy|[pP]ipeline|[rR]esilien")
 _RUNS = frozenset(
     ("executeSupplier", "executeCallable", "executeRunnable", "executeCheckedSupplier", "decorateSupplier",
      "decorateCallable", "decorateCheckedSupplier", "decorateRunnable", "executeSuspendFunction", "execute",
@@ -42,9 +43,9 @@ _METHODS["kotlin"] = _METHODS["java"]
 _URLLIB3 = ("urllib3.util.retry.Retry", "urllib3.util.Retry", "urllib3.Retry")
 _GO_ATTEMPTS = NamePattern(r"retry-go(/v\d)?\.Attempts$")
 _GO_BACKOFF = NamePattern(r"cenkalti/backoff(/v\d)?\.(Retry|RetryNotify)$")
-_RUST_ENDLESS = re.compile(r"max_elapsed_time:\s*None|with_max_elapsed_time\(None\)")
-_GO_ENDLESS = re.compile(r"\.MaxElapsedTime\s*=\s*0\b|WithMaxElapsedTime\(0\)")
-_GO_LIMITS = re.compile(r"WithMaxRetries|WithContext|MaxElapsedTime|Context\(")
+_RUST_ENDLESS = lazy_regex(r"max_elapsed_time:\s*None|with_max_elapsed_time\(None\)")
+_GO_ENDLESS = lazy_regex(r"\.MaxElapsedTime\s*=\s*0\b|WithMaxElapsedTime\(0\)")
+_GO_LIMITS = lazy_regex(r"WithMaxRetries|WithContext|MaxElapsedTime|Context\(")
 
 
 def policies(facts: Facts) -> Iterator[Retry]:
@@ -159,14 +160,14 @@ def _function_in(value: Value, place: Call, facts: Facts) -> Span | None:
 
 _BUILDERS = (
     (
-        re.compile(r"\bRetryerBuilder\b"),
-        re.compile(r"\.withWaitStrategy\("),
-        re.compile(r"\.withStopStrategy\("),
+        lazy_regex(r"\bRetryerBuilder\b"),
+        lazy_regex(r"\.withWaitStrategy\("),
+        lazy_regex(r"\.withStopStrategy\("),
     ),
-    (re.compile(r"\bRetryTemplate\.builder\("), re.compile(r"[bB]ack[oO]ff|\.infiniteRetry"), None),
+    (lazy_regex(r"\bRetryTemplate\.builder\("), lazy_regex(r"[bB]ack[oO]ff|\.infiniteRetry"), None),
     (
-        re.compile(r"\bRetryPolicy\.(<[^()]*>)?(builder|ofDefaults)\("),
-        re.compile(r"\.(withDelay|withBackoff|withRandomDelay|withDelayFn)\w*\("),
+        lazy_regex(r"\bRetryPolicy\.(<[^()]*>)?(builder|ofDefaults)\("),
+        lazy_regex(r"\.(withDelay|withBackoff|withRandomDelay|withDelayFn)\w*\("),
         None,
     ),
 )
@@ -263,7 +264,7 @@ def _rust(call: Call, facts: Facts) -> Iterator[Retry]:
         yield _retry(call, None, None, False)
 
 
-_STRATEGY = re.compile(r"(^|\.)(reconnectStrategy|retryStrategy|clusterRetryStrategy)$")
+_STRATEGY = lazy_regex(r"(^|\.)(reconnectStrategy|retryStrategy|clusterRetryStrategy)$")
 
 
 def reconnect_strategies(facts: Facts) -> Iterator[Span]:
@@ -308,8 +309,8 @@ def _always_leaves(handler: Handler, facts: Facts) -> bool:
 # Connections that are made again as soon as they end.
 
 
-_ENDS = re.compile(r"^(close|end|error|disconnect|closed)$")
-_OPENS = re.compile(
+_ENDS = lazy_regex(r"^(close|end|error|disconnect|closed)$")
+_OPENS = lazy_regex(
     r"(^|\.)(WebSocket|ws|net\.(connect|createConnection)|amqplib\.connect|EventSource|mqtt\.connect|createConnection)$"
     r"|^ws\.WebSocket$"
 )

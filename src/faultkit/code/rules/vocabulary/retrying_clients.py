@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.retry_loops import Retry
@@ -17,19 +18,19 @@ ADAPTERS = ("Retry", "axiosRetry", "axios-retry")
 """Calls that are told which requests a client repeats."""
 NAMES_OF_CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
 """Types of clients that repeat, in the names of what they are called by."""
-REPEATS_EVERY_METHOD = re.compile(
+REPEATS_EVERY_METHOD = lazy_regex(
     r"AddStandardResilienceHandler\(\s*\)|RetryTransientMiddleware::new_with_policy|retryablehttp\.NewClient\("
     r"|install\(HttpRequestRetry\)|retryCondition:\s*(?:axiosRetry\.)?is(?:Retryable|Network)Error\b"
     r"|methods:\s*\[[^\]]*['\"]POST['\"]|\.SetRetryCount\(|new\s+Retryer\.Default\("
 )
 """Clients that repeat every request that fails, a POST as well."""
-SPARES_SOME = re.compile(
+SPARES_SOME = lazy_regex(
     r"DisableFor|HttpMethod\.(?:Get|GET)|request\.method|Method::GET|isIdempotent|CheckRetry|idempotent|AddRetryCondition"
 )
 """What tells such a client which requests it may repeat."""
-CLIENT_OF = re.compile(r"\bAddHttpClient<(?:[\w.]+,\s*)?([\w.]+)>")
-_RETRY = re.compile(r"[rR]etry(?!After|Count\s*=\s*0|s\s*[=:]\s*0)")
-_NONE = re.compile(r"^(0|0L|false|False|None|nil|null|\{\s*limit:\s*0\s*\}|Retryer\.NEVER_RETRY)$")
+CLIENT_OF = lazy_regex(r"\bAddHttpClient<(?:[\w.]+,\s*)?([\w.]+)>")
+_RETRY = lazy_regex(r"[rR]etry(?!After|Count\s*=\s*0|s\s*[=:]\s*0)")
+_NONE = lazy_regex(r"^(0|0L|false|False|None|nil|null|\{\s*limit:\s*0\s*\}|Retryer\.NEVER_RETRY)$")
 _NUMBERED = {
     "HTTPTransport": ("retries",),
     "AsyncHTTPTransport": ("retries",),
@@ -57,27 +58,27 @@ _ALWAYS = frozenset(
 """Calls that make a client try again, or are such a client."""
 _TAKES_CLIENT = frozenset(("axiosRetry", "axios-retry", "fetchRetry", "fetch-retry"))
 """Those that are given the client which tries again."""
-_MAKES = re.compile(
+_MAKES = lazy_regex(
     r"^(new|New|create|client|resource|build|connect|from|make|init|default)|Client$|^(of|get_client)$"
 )
 """Methods that make an object which lasts."""
-_TOLD = re.compile(
+_TOLD = lazy_regex(
     r"\b(?:max_?retries|retries|max_?network_?retries|retry_?max_?attempts|max_?retry_?attempts|retry_?count|max_?attempts"
     r"|total_?max_?attempts|retry_?attempts|num_?retries|numRetries)\b[\"']?\s*(?:[:=(,]|=>)\s*(\w[\w.]*)",
     re.IGNORECASE,
 )
 """Settings that say how often a client tries again, with their value."""
-_ONCE = re.compile(r"^(0|1|0L|1L|none|null|nil|false|undefined|zero)$", re.IGNORECASE)
-_NO_CLIENT = re.compile(
+_ONCE = lazy_regex(r"^(0|1|0L|1L|none|null|nil|false|undefined|zero)$", re.IGNORECASE)
+_NO_CLIENT = lazy_regex(
     r"retry|retrier|backoff|attempt|policy|limiter|queue|worker|job|task|strategy|config$|options$|params$|settings$|error"
     r"|exception|request$|schema|model|consumer|listener|container|subscri|event|breaker",
     re.IGNORECASE,
 )
 """Names of what is told how often to try, and sends no requests itself."""
-_GO_CLIENT = re.compile(r"(^|[/.])(go-retryablehttp|retryablehttp)\.NewClient$")
-_BY_DEFAULT = re.compile(r"^(got|ky)(\.(get|put|head|delete|default|extend))?$")
+_GO_CLIENT = lazy_regex(r"(^|[/.])(go-retryablehttp|retryablehttp)\.NewClient$")
+_BY_DEFAULT = lazy_regex(r"^(got|ky)(\.(get|put|head|delete|default|extend))?$")
 """Clients that repeat what is safe to repeat unless they are told not to."""
-_ASKS = re.compile(r"http|client|session|axios|got\b|\bky\b|api|sdk|rest", re.IGNORECASE)
+_ASKS = lazy_regex(r"http|client|session|axios|got\b|\bky\b|api|sdk|rest", re.IGNORECASE)
 _LEVELS = 2
 
 

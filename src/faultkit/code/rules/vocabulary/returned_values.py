@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.vocabulary.failures import node_at
@@ -67,7 +67,7 @@ _GIVES_LIST = frozenset(
         "chunk",
     )
 )
-_IS_LIST = re.compile(r"\)\s*:\s*(?:readonly\s+)?(?:[\w<>]+\[\]|(?:Readonly)?Array<)")
+_IS_LIST = lazy_regex(r"\)\s*:\s*(?:readonly\s+)?(?:[\w<>]+\[\]|(?:Readonly)?Array<)")
 
 
 def is_of_list(call: Call, facts: Facts) -> bool:

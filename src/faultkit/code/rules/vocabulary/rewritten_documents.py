@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.claimed_things import Thing, asked_things, set_things
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions
 
-_READS = re.compile(r"(?i)^(h?get|string_?get(async)?|get_?string(async)?|getasync|get_?item(async)?|send)$")
+_READS = lazy_regex(r"(?i)^(h?get|string_?get(async)?|get_?string(async)?|getasync|get_?item(async)?|send)$")
 _CHANGES = (
     r"(?:push|append|add|Add|insert|Insert|extend|remove|Remove|delete|pop|splice|unshift|put|update|retain"
     r"|push_back|setdefault|concat|plus)"
 )
-_GUARDS = re.compile(
+_GUARDS = lazy_regex(
     r"\bwatch\(|\bWatch\(|\bWATCH\b|\beval\w*\(|\bEval|[sS]cript\w*\(|[tT]ransaction|ConditionExpression|[vV]ersion"
     r"|[cC]ompare|[lL]ock\b|[lL]ock\(|[mM]utex|runExclusive|IfMatch|\bcas\("
 )
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_NAME = lazy_regex(r"(?<![\w.])[A-Za-z_]\w*")
 _NO_HOLDERS = frozenset(("err", "ok", "_", "self", "this", "mut"))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _LOCKED = r"serializable|\block|_lock\b|mutex|isolation|synchronized|updlock|@Lock"
@@ -15,12 +16,12 @@ _CHECKED = (
     r"pessimistic|optimistic|(?<![a-z])version|concurrency|ConditionExpression|compare_?(?:and|exchange)|Lock\w*\("
     r"|lock_exclusive"
 )
-INSERT_GUARDS = re.compile(
+INSERT_GUARDS = lazy_regex(
     rf"{_LOCKED}|(?-i:(?<![Cc])(?<![Bb])[a-z]Lock\b)|for.?update|merge\s+into|not\s+exists|redis\.lock",
     re.IGNORECASE,
 )
 """Between a question for a row and its insert."""
-CLAIM_GUARDS = re.compile(
+CLAIM_GUARDS = lazy_regex(
     rf"for_?\s*(?:no_?\s*key_?\s*)?update|{_LOCKED}|{_CHECKED}|row_?version|nonce|updateMany|update_many|ExecuteUpdate"
     r"|UpdateMany",
     re.IGNORECASE,

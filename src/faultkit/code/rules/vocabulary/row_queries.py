@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -21,34 +22,34 @@ _ONE_ROW = frozenset(
         "fetch_one", "fetch_optional", "query_one", "query_opt",
     )
 )  # fmt: skip
-SUMS = re.compile(
+SUMS = lazy_regex(
     r"select\s+(distinct\s+)?(1\b|exists\b|nextval\b|pg_"
     r"|(?:(?!\bfrom\b).)*?\b(count|sum|max|min|avg|total|bool_and|bool_or|\w+_agg)\s*\()",
     re.IGNORECASE | re.DOTALL,
 )
 """Columns that are computed from many rows: the answer is one row, or one for each group."""
-TABLE = re.compile(r"\bfrom\s+(?:only\s+)?([^\s,;()]+)", re.IGNORECASE)
-_ANY_TABLE = re.compile(
+TABLE = lazy_regex(r"\bfrom\s+(?:only\s+)?([^\s,;()]+)", re.IGNORECASE)
+_ANY_TABLE = lazy_regex(
     r"\bfrom\s+[\"'`\[]*(\{|\$\{|[\"'`]\s*\+\s*)[\w.()]+\}?[\"'`\]]*\s*;?[\"'`]*$", re.IGNORECASE
 )
 """A statement that ends with a table that is put in: `f"SELECT * FROM {table}"`."""
-_SMALL = re.compile(
+_SMALL = lazy_regex(
     r"^[\"'`\[]?(information_schema|pg_|sqlite_|sys\.|mysql\.|performance_schema|v\$|dual\b|unnest|generate_series"
     r"|json_|\w*(config|setting|migration|version|role|permission|currenc|countr|languag|locale|time_?zone|flag|plan)\w*)",
     re.IGNORECASE,
 )
 """Tables that grow with the program and not with its data: catalogues, settings, roles."""
-LIMIT = re.compile(r"\b(limit|top\s*\(?\d|fetch\s+(first|next)|rownum|returning)\b", re.IGNORECASE)
-_BY_KEY = re.compile(
+LIMIT = lazy_regex(r"\b(limit|top\s*\(?\d|fetch\s+(first|next)|rownum|returning)\b", re.IGNORECASE)
+_BY_KEY = lazy_regex(
     r"where\b.*?(?<![\w])(\w+\.)?(id|uuid|key|email|slug|code|sku|token|hash|username)\s*=(?!.*\bor\b)",
     re.IGNORECASE | re.DOTALL,
 )
-_NARROWS = re.compile(
+_NARROWS = lazy_regex(
     r"\.(filter|filter_by|where|Where|limit|Limit|take|Take|paginate|slice|first|skip|Scopes|paging"
     r"|Not|Or|Association|Preload|InnerJoins|setMaxResults|andWhere|group_by|distinct|values_list)\(\)"
 )
-_CHOOSES = re.compile(r"\.(where|filter|filter_by|group_by|having|limit)\(|\bfunc\.|\bexists\(")
-_LIMITS = re.compile(
+_CHOOSES = lazy_regex(r"\.(where|filter|filter_by|group_by|having|limit)\(|\bfunc\.|\bexists\(")
+_LIMITS = lazy_regex(
     r"limit|take|page|top|first|offset|cursor|skip|batch|chunk|iterator|maxresults|yield_per|stream",
     re.IGNORECASE,
 )
@@ -62,7 +63,7 @@ _SHAPES_ONLY = frozenset(
 """Options that say what a row looks like; any other may choose among the rows."""
 
 
-_CONDITION = re.compile(r"\bwhere\s*:")
+_CONDITION = lazy_regex(r"\bwhere\s*:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ _MANY: dict[str, NamePattern] = {
     ),
 }
 _MANY["kotlin"] = _MANY["java"]
-_CONTEXT = re.compile(r"(^|[._])(db|\w*[dD]b|\w*[cC]ontext)\.[A-Z]\w*(\.\w+\(\))*$")
+_CONTEXT = lazy_regex(r"(^|[._])(db|\w*[dD]b|\w*[cC]ontext)\.[A-Z]\w*(\.\w+\(\))*$")
 """A set of Entity Framework, by the name of its context: `_db.Users`."""
 _NOT_MODELS = frozenset(("Array", "Object", "Promise", "Map", "Set", "Reflect", "JSON"))
 
@@ -199,7 +200,7 @@ def _orm(facts: Facts) -> Iterator[RowQuery]:
         yield RowQuery(call, narrowed, limited, one, _model(call, chain, facts))
 
 
-_REPOSITORY = re.compile(r"(^|[./])\w*Repository$|(^|[./])Model$")
+_REPOSITORY = lazy_regex(r"(^|[./])\w*Repository$|(^|[./])Model$")
 
 
 def _is_on_repository(call: Call, facts: Facts) -> bool:
@@ -290,7 +291,7 @@ def _model(call: Call, chain: tuple[Call, ...], facts: Facts) -> str | None:
     return bare or None
 
 
-_BEGINS_QUERY = re.compile(r"\b(select|query|text|union\w*)\(|\.select\b|\bselect\s", re.IGNORECASE)
+_BEGINS_QUERY = lazy_regex(r"\b(select|query|text|union\w*)\(|\.select\b|\bselect\s", re.IGNORECASE)
 
 
 def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
@@ -346,8 +347,8 @@ def _is_read(call: Call, facts: Facts) -> bool:
     )
 
 
-_OF_CONTEXT = re.compile(r"(^|[._])(\w*[cC]ontext|db|_db)\.[A-Z]\w*")
-_RUNS_QUERY = re.compile(
+_OF_CONTEXT = lazy_regex(r"(^|[._])(\w*[cC]ontext|db|_db)\.[A-Z]\w*")
+_RUNS_QUERY = lazy_regex(
     r"^(To(List|Array|Dictionary|HashSet)|First|Single|Any|All|Count|LongCount|Sum|Max|Min|ExecuteUpdate|ExecuteDelete)"
     r"(OrDefault)?Async$|^AsAsyncEnumerable$"
 )

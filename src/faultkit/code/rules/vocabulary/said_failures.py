@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 
-_LITERAL = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`")
-_FAILED = re.compile(
+from faultkit.base.patterns import lazy_regex
+
+_LITERAL = lazy_regex(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`")
+_FAILED = lazy_regex(
     r"\bfail|\berror|unavailable|\bunable\b|\bcould(?:n.?t| not)\b|\bcan(?:not|'t)\b|went wrong|\bproblem"
     r"|\btimed? ?out\b|\btry (?:it )?(?:again|later)"
     r"|\bnot (?:be|available|possible|processed|reachable|responding)\b"
@@ -16,12 +18,12 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _ERROR = r"(?:e|ex|exc|err|error|cause|exception|it)"
-_TEXT_OF_ERROR = re.compile(
+_TEXT_OF_ERROR = lazy_regex(
     rf"\b(?:str|repr|format)\({_ERROR}\)|\b{_ERROR}\??\.(?:message|Message|getMessage\(\)"
     r"|getLocalizedMessage\(\)|localizedMessage|Error\(\)|to_string\(\)|toString\(\))"
 )
-_MADE_OF_ERROR = re.compile(r"(?:^|[._:])\w*(?:[eE]rror|[fF]ail(?:ed|ure)?)\w*$")
-_CALLEE = re.compile(r"([\w.:!]+)\s*(?:<[\w<>?, ]*>)?\s*[({]")
+_MADE_OF_ERROR = lazy_regex(r"(?:^|[._:])\w*(?:[eE]rror|[fF]ail(?:ed|ure)?)\w*$")
+_CALLEE = lazy_regex(r"([\w.:!]+)\s*(?:<[\w<>?, ]*>)?\s*[({]")
 _PLAIN = frozenset(
     (
         "json", "send", "jsonify", "ok", "status", "body", "build", "of", "into", "into_response",

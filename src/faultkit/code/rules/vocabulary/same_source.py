@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.data_sizes import base_name
@@ -36,8 +37,8 @@ _WRITES = NamePattern(
     r"|close|rollback|attach|detach|lock|begin)",
     re.IGNORECASE,
 )
-_CONTEXT = re.compile(r"^(\w*[cC]tx|c\.Request\.Context\(\)|r\.Context\(\)|context\.\w+\(\))$")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_CONTEXT = lazy_regex(r"^(\w*[cC]tx|c\.Request\.Context\(\)|r\.Context\(\)|context\.\w+\(\))$")
+_NAME = lazy_regex(r"[A-Za-z_]\w*")
 
 _IN_MEMORY = frozenset(
     ("collect", "into_iter", "ToDictionary", "ToLookup", "associateBy", "groupBy", "toMap")

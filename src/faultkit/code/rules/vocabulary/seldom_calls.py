@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.command_lines import is_for_one_user
 
 _LEVELS = 3
 _KEEPS_FIRST = ("??=", "||=")
-_ONCE = re.compile(r"(?:^|\.)(?:Do|get_or_init|get_or_try_init|call_once|once|lazy|memoize)$")
-_OF_DESKTOP = re.compile(r"\btauri(?:\.|::)command$")
-_LOGIN = re.compile(
+_ONCE = lazy_regex(r"(?:^|\.)(?:Do|get_or_init|get_or_try_init|call_once|once|lazy|memoize)$")
+_OF_DESKTOP = lazy_regex(r"\btauri(?:\.|::)command$")
+_LOGIN = lazy_regex(
     r"pkce|(?:log_?in|sign_?in|sign_?up)(?-i:(?![a-z]))|log_?out|device_?(?:code|flow|auth)|cli_?(?:code|auth)"
     r"|(?:change|reset|validate|update)_?password|delete_?account|exchange_?(?:code|auth)",
     re.IGNORECASE,
 )
-_FLOW = re.compile(r"pkce|device_?(?:code|flow|auth)", re.IGNORECASE)
+_FLOW = lazy_regex(r"pkce|device_?(?:code|flow|auth)", re.IGNORECASE)
 """Logins of programs that users run themselves, whatever listens for the answer."""
-_SELDOM = re.compile(
+_SELDOM = lazy_regex(
     r"(?:main|register|install|uninstall)(?:_?async)?$|\w*(?:licen[cs]e|telemetry|usage_?report|latest_?version)",
     re.IGNORECASE,
 )

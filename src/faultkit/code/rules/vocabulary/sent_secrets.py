@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.name_places import ends_of_name
 from faultkit.code.rules.vocabulary.personal_data import personal_part
 from faultkit.code.rules.vocabulary.telling_types import is_about_secrets, is_secret_name
 
-_SETS = re.compile(
+_SETS = lazy_regex(
     r"(?:\.searchParams|\.query|\.Query\(\)|\.queryParams)?\.(?:set|append|Set|Add|add|put|queryParam"
     r"|addQueryParameter)\(\s*[\"'`]([\w-]+)[\"'`]\s*,"
 )
 """How a key is put into a query, after its name."""
-_BUILT = re.compile(r"(\w+)\.(?:Encode|toString|encode|build)\(|\$\{?(\w+)\}?|urlencode\(\s*(\w+)")
-_FORMATS = re.compile(r"^(?:fmt\.Sprintf|String\.format|format!|str\.format|string\.Format)\b")
-_REQUEST_BODY = re.compile(r"^(?:req|request|ctx\.request|c\.req)\.(?:body|data|json|POST|form)$")
+_BUILT = lazy_regex(r"(\w+)\.(?:Encode|toString|encode|build)\(|\$\{?(\w+)\}?|urlencode\(\s*(\w+)")
+_FORMATS = lazy_regex(r"^(?:fmt\.Sprintf|String\.format|format!|str\.format|string\.Format)\b")
+_REQUEST_BODY = lazy_regex(r"^(?:req|request|ctx\.request|c\.req)\.(?:body|data|json|POST|form)$")
 _AXIOS = ("axios", "@nestjs/axios")
-_SENT = re.compile(r"\b(?:client_?secret|password|refresh_?token)\b", re.IGNORECASE)
+_SENT = lazy_regex(r"\b(?:client_?secret|password|refresh_?token)\b", re.IGNORECASE)
 
 
 def sent_secret(written: str, place: Placed, facts: Facts) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.failures import handler_around
 from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 from faultkit.code.rules.vocabulary.short_lives import repeated_around
 
-_SERVING = re.compile(r"(Controller|Middleware|Consumer|Endpoint|Handler|Resolver|Hub|PageModel)$")
+_SERVING = lazy_regex(r"(Controller|Middleware|Consumer|Endpoint|Handler|Resolver|Hub|PageModel)$")
 """Classes of which a framework calls the methods for each request or message."""
 
 

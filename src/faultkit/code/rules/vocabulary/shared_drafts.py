@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 
 _RENAMES = ("replace", "rename", "renameSync", "Rename", "move", "Move", "moveTo", "renameTo")
-_DRAFT = re.compile(
+_DRAFT = lazy_regex(
     r"[\"'`][^\"'`]*(?:te?mp|part|draft|new|scratch|partial|swp|staging)\b[^\"'`]*[\"'`]", re.I
 )
-_OWN = re.compile(
+_OWN = lazy_regex(
     r"pid|uuid|guid|rand|token|time|now|mkstemp|[tT]emp(?:File|Dir|orary)|thread|nonce|hash|counter|seq|unique|\bid\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<![\w.$])[A-Za-z_]\w*")
+_NAME = lazy_regex(r"(?<![\w.$])[A-Za-z_]\w*")
 _LEVELS = 3
 
 

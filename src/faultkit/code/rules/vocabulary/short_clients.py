@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -37,7 +38,7 @@ _MODULES_ARE_NAMED = ("go", "python", *JAVASCRIPT)
 """Languages in which what is used of a library begins with a name that the text imports."""
 
 
-_VERSION = re.compile(r"/v\d+\.")
+_VERSION = lazy_regex(r"/v\d+\.")
 """The version of a module of Go: `github.com/go-ldap/ldap/v3.Dial`."""
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.connections import CLIENT_NAMES, is_client, opens_connection
@@ -55,7 +56,7 @@ _OF_STREAM = NamePattern(
     r"(\$|[sS]tream|[wW]atch|[cC]hanges|[eE]vents|[uU]pdates|[oO]bserve|[fF]eed|[lL]ive|[tT]icks|^[oO]f|[sS]ubscri\w+)$"
 )
 """Methods that give a stream of what happens, which ends with the program."""
-_OF_SERVER = re.compile(r"^(req|request|ctx|context|c|call)\.(app|application|server|fastify)\b")
+_OF_SERVER = lazy_regex(r"^(req|request|ctx|context|c|call)\.(app|application|server|fastify)\b")
 """Ways from a request to what serves all of them."""
 _SHARED = NamePattern(r"(bus|emitter|events|hub|feed|pub_?sub|broker|registry|notifier)$", re.IGNORECASE)
 """Names of what many objects listen to."""
@@ -65,8 +66,8 @@ _LOOKS_UP = NamePattern(
 _FOR_ALL = NamePattern(r"(^|[.:])(Arc|State|Data|Extension)(<.*>)?$")
 """Types of Rust by which many requests have the same object."""
 _MAKES = frozenset(("constructor", "__init__", "init"))
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
-_OR_MADE = re.compile(r"([\w$.#?]+\.get\([^()]*\))\s*(?:\?\?|\|\||\?:)\s*(?:new\b|\[|\{|mutable\w+)")
+_WORD = lazy_regex(r"[A-Za-z_$][\w$]*")
+_OR_MADE = lazy_regex(r"([\w$.#?]+\.get\([^()]*\))\s*(?:\?\?|\|\||\?:)\s*(?:new\b|\[|\{|mutable\w+)")
 """What a collection has for a key, or something new."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.failures import is_error_handler
@@ -23,8 +24,8 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 # Errors of HTTP clients of JavaScript.
 
 _CLIENTS = ("axios", "@nestjs/axios", "got")
-_SENDS_SECRET = re.compile(rb"authorization|api[-_]?key|\bauth\s*:|bearer|password|secret", re.IGNORECASE)
-_OF_ERROR = re.compile(
+_SENDS_SECRET = lazy_regex(rb"authorization|api[-_]?key|\bauth\s*:|bearer|password|secret", re.IGNORECASE)
+_OF_ERROR = lazy_regex(
     r"^(?:e|ex|err|error|exc|cause|reason|\w+Err(?:or)?)\??\.(?:(?:response\??\.)?config(?:\??\.headers)?|request|response"
     r"|options(?:\??\.headers)?)$"
 )
@@ -62,7 +63,7 @@ _READS = frozenset(
     )
 )
 _INFERRED = TextPattern(r"\btype\s+(\w+)\s*=\s*[\w.]+<\s*typeof\s+(\w+)\s*>")
-_READ_PART = re.compile(r"^(\w+)\.(?:data|output|value)$")
+_READ_PART = lazy_regex(r"^(\w+)\.(?:data|output|value)$")
 
 
 @lru_cache(maxsize=4)
@@ -115,7 +116,7 @@ _WITH_HEADERS = frozenset(("HttpRequestMessage", "HttpEntity", "RequestEntity"))
 _GO_REQUEST = ("net/http.Request",)
 _MAKES_REQUEST = ("net/http.NewRequest", "net/http.NewRequestWithContext")
 """Whole names: a method of a request is named after what made it."""
-_METADATA = re.compile(r"metadata\.From(?:Incoming|Outgoing)Context\(|\.invocation_metadata\(\)")
+_METADATA = lazy_regex(r"metadata\.From(?:Incoming|Outgoing)Context\(|\.invocation_metadata\(\)")
 
 
 def shown_headers(name: str, place: Placed, facts: Facts) -> str:
@@ -161,9 +162,9 @@ def _is_context_of_line(name: str, place: Placed, facts: Facts) -> bool:
 
 
 _OF_ANSWER = {
-    "java": (re.compile(r"\w\.request$"), b"feign."),
-    "kotlin": (re.compile(r"\w\.request$"), b"feign."),
-    "csharp": (re.compile(r"\w\.RequestMessage$"), b"HttpResponseMessage"),
+    "java": (lazy_regex(r"\w\.request$"), b"feign."),
+    "kotlin": (lazy_regex(r"\w\.request$"), b"feign."),
+    "csharp": (lazy_regex(r"\w\.RequestMessage$"), b"HttpResponseMessage"),
 }
 """Requests that an answer holds, and whose text has all headers: of Feign also the body."""
 
@@ -196,8 +197,8 @@ _SECRET = (
     r"(?:(?:access|reset|invite|invitation|signing|sign|session|auth|download|share|verification|verify"
     r"|confirm(?:ation)?|magic|login|one_?time|signed|upload|api)[_-]?)?token|api[_-]?key|signature|otp|secret"
 )
-_SECRET_NAME = re.compile(_SECRET)
-_READS_SECRET = re.compile(
+_SECRET_NAME = lazy_regex(_SECRET)
+_READS_SECRET = lazy_regex(
     rf"(?:query|args|GET|query_params|searchParams|params|Query\(\)|queryParameters|Query|path_params)\s*(?:\(\))?"
     rf"(?:\??\.|\[|\.[gG]et(?:First)?\()\s*[\"'`]?(?:{_SECRET})\b(?!\s*:)"
     rf"|\{{[^{{}}]*\b(?:{_SECRET})\b[^{{}}]*\}}\s*=\s*(?:req|request|ctx|c\.req)\.(?:query|params)\b"
@@ -218,12 +219,12 @@ _ADDRESS = {
     "csharp": r"^(?:(?:\w+\.)?Request|(?:\w+\.)?request)\.QueryString(?:\.Value)?$",
     "rust": r"^(?:parts|req|request)\.uri$",
 }
-_ADDRESS_CALL = re.compile(
+_ADDRESS_CALL = lazy_regex(
     r"(?:^|\.)(?:get_full_path|build_absolute_uri|GetDisplayUrl|GetEncodedUrl|GetEncodedPathAndQuery|getQueryString|RequestURI)$"
     r"|(?:^|\.)(?:r|req|request)\.URL\.String$|^(?:req|request|parts)\.uri$|^call\.request\.(?:uri|queryString)$"
     r"|[rR]equest(?:\(\))?\.getURI$|exchange\.getRequest\(\)\.getURI$"
 )
-_PATTERNS = {family: re.compile(pattern) for family, pattern in _ADDRESS.items()}
+_PATTERNS = {family: lazy_regex(pattern) for family, pattern in _ADDRESS.items()}
 
 
 @lru_cache(maxsize=4)
@@ -252,7 +253,7 @@ def is_secret_address_call(call: Call, facts: Facts) -> bool:
     return _ADDRESS_CALL.search(call.written) is not None and _has_secret_address(facts)
 
 
-_MORGAN = re.compile(r"[\"'`](?:combined|common|dev|short|tiny)[\"'`]|:url\b(?!-)")
+_MORGAN = lazy_regex(r"[\"'`](?:combined|common|dev|short|tiny)[\"'`]|:url\b(?!-)")
 
 
 def access_logs(facts: Facts) -> tuple[Call, ...]:
@@ -310,7 +311,7 @@ def rejected_input(name: str, place: Placed, facts: Facts) -> str:
     return ""
 
 
-_VALIDATES = re.compile(r"^(?:await\s+)?(?:validate|validateSync|validateOrReject)\(")
+_VALIDATES = lazy_regex(r"^(?:await\s+)?(?:validate|validateSync|validateOrReject)\(")
 
 
 def rejected_objects(name: str, place: Placed, facts: Facts) -> str:
@@ -346,13 +347,13 @@ _NEXT_TYPES = frozenset(
         "UnaryHandler",
     )
 )
-_BODY_PATH = re.compile(r"^(?:req|request|ctx\.request|ctx\.req|c\.req)\.(?:body|rawBody|data|json)$")
-_BODY_READ = re.compile(
+_BODY_PATH = lazy_regex(r"^(?:req|request|ctx\.request|ctx\.req|c\.req)\.(?:body|rawBody|data|json)$")
+_BODY_READ = lazy_regex(
     r"\brequest\.(?:body|json|get_data|get_json|text)\(|\bReadAll\(\s*(?:r|req|c\.Request)\.Body"
     r"|getContentAsByteArray\(|getContentAsString\(|ReadToEndAsync\(|\.receiveText\(|\.readBytes\(|to_bytes\(|\.collect\("
 )
-_HIDES = re.compile(r"redact|mask|sanit|scrub|obfusc|omit|strip|without|allowlist|truncat", re.IGNORECASE)
-_CHANGED = re.compile(r"^(?:string|String|str|new String)\(|\.decode\(")
+_HIDES = lazy_regex(r"redact|mask|sanit|scrub|obfusc|omit|strip|without|allowlist|truncat", re.IGNORECASE)
+_CHANGED = lazy_regex(r"^(?:string|String|str|new String)\(|\.decode\(")
 
 
 def body_of_any_request(written: str, place: Placed, facts: Facts) -> bool:
@@ -382,14 +383,14 @@ _QUOTES_ADDRESS = (
     "requests", "httpx", "aiohttp", "net/http", "reqwest", "github.com/go-resty/resty", "resty.dev/v3",
     "github.com/go-resty/resty/v2", "io.ktor.client",
 )  # fmt: skip
-_SENDS = re.compile(r"\.\s*(?:Do|Get|Post|PostForm|get|post|put|request|send|raise_for_status|Execute)\(")
-_QUERY = re.compile(
+_SENDS = lazy_regex(r"\.\s*(?:Do|Get|Post|PostForm|get|post|put|request|send|raise_for_status|Execute)\(")
+_QUERY = lazy_regex(
     r"\bparams\s*=\s*\{[^{}]*\}|\.(?:Set|Add|SetQueryParam)\([^()]*\)|\bSetQueryParams\(map[^{}]*\{[^{}]*\}"
     r"|\.query\(&\[[^\]]*\]|\bparameters?(?:\.append)?\([^()]*\)"
 )
-_PAIR = re.compile(r"[\"'](\w+)[\"']\s*[:,]\s*&?([\w.]+)")
+_PAIR = lazy_regex(r"[\"'](\w+)[\"']\s*[:,]\s*&?([\w.]+)")
 _SHORT_KEYS = frozenset(("key", "apikey", "appid", "token", "auth", "subscription"))
-_IS_KEY = re.compile(r"(?:key|token|secret)$", re.IGNORECASE)
+_IS_KEY = lazy_regex(r"(?:key|token|secret)$", re.IGNORECASE)
 
 
 def secret_in_failed_address(name: str, place: Placed, facts: Facts) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.cut_rows import EF_TABLE
@@ -53,8 +54,8 @@ _STREAMS = frozenset(
     ("stream", "iter", "into_iter", "asSequence", "AsEnumerable", "AsQueryable", "toList", "map", "sorted",
      "OrderBy", "sortedBy", "sortedByDescending", "parallelStream", "orderBy", "spliterator", "orEmpty")
 )  # fmt: skip
-_NARROWS = re.compile(r"\.(where|andWhere|orWhere|limit|Where|Take|filter_by)\(\)")
-_NO_ROWS = re.compile(r"^(err|error|e|ok)\b|\bnil\b")
+_NARROWS = lazy_regex(r"\.(where|andWhere|orWhere|limit|Where|Take|filter_by)\(\)")
+_NO_ROWS = lazy_regex(r"^(err|error|e|ok)\b|\bnil\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,8 @@ def _is_small(table: str) -> bool:
     return is_few(bare) or is_looked_up(bare) or _SETTINGS.search(bare) is not None
 
 
-_SETTINGS = re.compile(r"config|setting|role|permission|currenc|countr|locale", re.IGNORECASE)
-_LOOKED_UP = re.compile(
+_SETTINGS = lazy_regex(r"config|setting|role|permission|currenc|countr|locale", re.IGNORECASE)
+_LOOKED_UP = lazy_regex(
     r"(type|brand|kind|status|statuse|unit|genre|colou?r|countrie|country|currenc(y|ie)|language|locale|region"
     r"|role|permission|setting|badge|categor(y|ie)|tier|plan|level|priorit(y|ie)|feature|template|theme|holiday)s?$",
     re.IGNORECASE,

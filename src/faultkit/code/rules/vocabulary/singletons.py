@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_ANNOTATED = re.compile(
+_ANNOTATED = lazy_regex(
     r"@(?:RestController|Controller|Service|Component|Repository|Singleton|ApplicationScoped|WebServlet|WebFilter|Path"
     r"|Injectable|RestControllerAdvice|JsonController)\b(?:\((?P<given>[^)]*)\))?[^{};]{0,300}?\bclass\s+(?P<name>\w+)"
 )
@@ -19,7 +19,7 @@ _REGISTERED = TextPattern(
     r"\b(?:Add|TryAdd)(?:Keyed)?(?:Singleton|HostedService)\s*<\s*(?:[\w.]+\s*,\s*)?(?:\w+\.)*(\w+)\s*>"
 )
 _PRIMARY = TextPattern(r"\bclass\s+(\w+)\s*\(([^()]*)\)")
-_TYPE = re.compile(r"(?:^|,)\s*(?:\[[^\]]*\]\s*)?(?:\w+\.)*(\w+)\s+\w+")
+_TYPE = lazy_regex(r"(?:^|,)\s*(?:\[[^\]]*\]\s*)?(?:\w+\.)*(\w+)\s+\w+")
 _BASES = frozenset(
     ("BackgroundService", "IHostedService", "IMiddleware", "HttpServlet", "Filter", "OncePerRequestFilter",
      "HandlerInterceptor", "GenericFilterBean")

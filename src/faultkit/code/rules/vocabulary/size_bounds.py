@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.rules.vocabulary.stores import bound_names
 
@@ -18,33 +19,33 @@ _MIN_CALLS = frozenset(
     )
 )  # fmt: skip
 _UPPER = {
-    "javascript": re.compile(
+    "javascript": lazy_regex(
         r"(?<!Math)\.(?:max|lte?|between)\(|\bmax(?:imum)?\s*:|@(?:Max|Between)\(|maxValue\(|\bLEAST\("
         r"|(?<![.\w])min\(|(?:Math|_)\.(?:min|clamp)\(|[cC]lamp\w*\("
     ),
-    "rust": re.compile(r"\bmax\s*=|\.min\(|\bmin\(|clamp\(|\bLEAST\("),
-    "go": re.compile(r"\bmax=|\blte?=|\bmin\(|\bMin\(|[cC]lamp\w*\(|\bLEAST\("),
-    "python": re.compile(r"\bl[et]\s*=|\bmax\w*\s*=|\bRange\(|\bconint\(|\bmin\(|[cC]lamp\w*\(|\bLEAST\("),
-    "java": re.compile(
+    "rust": lazy_regex(r"\bmax\s*=|\.min\(|\bmin\(|clamp\(|\bLEAST\("),
+    "go": lazy_regex(r"\bmax=|\blte?=|\bmin\(|\bMin\(|[cC]lamp\w*\(|\bLEAST\("),
+    "python": lazy_regex(r"\bl[et]\s*=|\bmax\w*\s*=|\bRange\(|\bconint\(|\bmin\(|[cC]lamp\w*\(|\bLEAST\("),
+    "java": lazy_regex(
         r"@(?:\w+:)?(?:Max|Range|DecimalMax)\b(?!\(\s*(?:value\s*=\s*)?(?:Integer|Long|Int)\.MAX)|\bmin\(|minOf\("
         r"|coerceAtMost|coerceIn|[cC]lamp\("
     ),
-    "csharp": re.compile(r"\bRange\((?![^)]*MaxValue)|InclusiveBetween|LessThan|Math\.Min\(|Clamp\(|\[Max\("),
+    "csharp": lazy_regex(r"\bRange\((?![^)]*MaxValue)|InclusiveBetween|LessThan|Math\.Min\(|Clamp\(|\[Max\("),
 }
 _UPPER["kotlin"] = _UPPER["java"]
-_NAMED_MAXIMUM = re.compile(
+_NAMED_MAXIMUM = lazy_regex(
     r"\bMAX_\w+|\b[mM]ax(?:imum)?[A-Z_]\w*|\b\w+_MAX\b|\b\w+_max\b|\b\w+(?:Cap|_CAP|Ceiling)\b"
 )
-_NO_MAXIMUM = re.compile(
+_NO_MAXIMUM = lazy_regex(
     r"\b(?:MAX_VALUE|MaxValue|MAX_SAFE_INTEGER|max_?[rR]esults|setMaxResults|SetMaxResults|max_?[lL]en(?:gth)?\w*)\b"
 )
-_COMPARISON = re.compile(r"[\w.]+(?:\([\w., ]*\))?\s*[<>]=?\s*[\w.]+(?:\([\w., ]*\))?")
-_CHECKS = re.compile(
+_COMPARISON = lazy_regex(r"[\w.]+(?:\([\w., ]*\))?\s*[<>]=?\s*[\w.]+(?:\([\w., ]*\))?")
+_CHECKS = lazy_regex(
     r"valid|sanit|normali[sz]|restrict|ensure|check|bound|clamp|(?:^|[._])cap(?:[A-Z_]|$)|schema|paginat|^parse(?:$|_?(?:page|pag|limit))",
     re.IGNORECASE,
 )
 """Names of functions that may set a limit."""
-_OF_RESULTS = re.compile(
+_OF_RESULTS = lazy_regex(
     r"len\b|length|[cC]ount\b|total|rows|items|results|offset|\bindex|min|MIN|^[01](?:\.\.)?$|^i$|size\(\)|nil|None|null"
 )
 _LONGEST = 240
@@ -97,14 +98,14 @@ def _may_limit(name: str, facts: Facts) -> bool:
     )
 
 
-_CONVERTS = re.compile(
+_CONVERTS = lazy_regex(
     r"^(?:int|Number|parseInt|parseFloat|Integer|Long|valueOf|Atoi|ParseInt|ParseUint|Itoa|max|Max|maxOf|get\w*|Get\w*|query\w*|Query\w*"
     r"|DefaultQuery|param\w*|Param\w*|FormValue|default\w*|orElse\w*|unwrap\w*|to_?[iI]nt\w*|toInteger|toLong\w*|intValue|coerceAtLeast"
     r"|String|str|trim|strip|parse|ok|and_then|map|Parse|TryParse|[pP]arse_?(?:Int|int|Num|Pos|Nat)\w*|abs|floor|trunc|ceil|Math|as_deref"
     r"|first|firstOrNull|filter|takeIf|let|into|try_into|from|clone|FirstOrDefault|ToString|ValueOf|into_inner|or|or_else|if|int32|int64|uint"
     r"|BigInt|isNaN|safeInt|\w*[iI]nt(?:eger)?|\w*_int|optInt\w*)$"
 )
-_CALLED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^<>()]*>)?\(")
+_CALLED = lazy_regex(r"([A-Za-z_]\w*)\s*(?:<[^<>()]*>)?\(")
 
 
 def only_converts(text: str) -> bool:
@@ -128,7 +129,7 @@ def _holders(number: str, scope: Scope, facts: Facts) -> re.Pattern[str]:
     return word
 
 
-_PATTERN = re.compile(r"(?<![=-])[<>]=?\s*([\w.:]+)")
+_PATTERN = lazy_regex(r"(?<![=-])[<>]=?\s*([\w.:]+)")
 
 
 def is_compared(word: str, text: str) -> bool:

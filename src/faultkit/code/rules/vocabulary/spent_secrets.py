@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
 from faultkit.code.facts.fact_values import Arm
 from faultkit.code.languages.syntax import Span
@@ -15,12 +16,12 @@ _CLUSTER = TextPattern(
     r"|secretRef|SecretRef|secretName"
 )
 """Texts about Kubernetes, where a field `secret` is the name of an object."""
-_STORED = re.compile(r"(?:^|[a-z_.])(?:secrets?|credentials)$", re.IGNORECASE)
+_STORED = lazy_regex(r"(?:^|[a-z_.])(?:secrets?|credentials)$", re.IGNORECASE)
 _TAKES_NAME = (
     r"(?:get|read|load|fetch|find|lookup|resolve|delete|create|list)\w*(?:secret|credential)\w*"
     r"\([^()]*\b{0}\b"
 )
-_MISSING_STORED = re.compile(
+_MISSING_STORED = lazy_regex(
     r"\b(?:secrets?|credentials?|api keys?)\s+['\"`(]*(?:%[sqv]|\{\w*\}|\$).{0,24}?"
     r"(?:not found|not exist|n't exist|already"
     r"|unknown|must not be (?:nil|empty|null))",
@@ -28,39 +29,39 @@ _MISSING_STORED = re.compile(
 )
 _FLAG_VALUES = ("true", "false")
 _FLAG_TYPES = frozenset(("bool", "boolean", "Boolean", "int", "Int", "number", "Integer", "usize"))
-_NO_MORE_VALID = re.compile(
+_NO_MORE_VALID = lazy_regex(
     r"Expired|Invalid|BadSignature|BadData|NotFound|NoResult|DoesNotExist|Malformed|Revoked"
 )
-_REFUSED = re.compile(
+_REFUSED = lazy_regex(
     r"[\"'`][^\"'`]*\b(?:invalid|expired|unknown|revoked|unrecogni[sz]ed|malformed)\b", re.IGNORECASE
 )
-_SPENDS = re.compile(
+_SPENDS = lazy_regex(
     r"(?:^|[._])(?:remove|delete|destroy|revoke|consume|invalidate|burn|blacklist)\w*$", re.IGNORECASE
 )
-_TOKEN = re.compile(r"(?:^|[._])\w*token$", re.IGNORECASE)
-_REFUSABLE = re.compile(r"(?:token|api_?key|authorization|jwt|signature)$", re.IGNORECASE)
+_TOKEN = lazy_regex(r"(?:^|[._])\w*token$", re.IGNORECASE)
+_REFUSABLE = lazy_regex(r"(?:token|api_?key|authorization|jwt|signature)$", re.IGNORECASE)
 """Not a password, which is often a slip of the right one, and not a key of this service."""
-_CHECKS = re.compile(
+_CHECKS = lazy_regex(
     r"^_?(?:verify|validate|authenticate|authorize|introspect|check|decode|is_?valid)|^parse\w*(?:Jw[st]|Token)",
     re.IGNORECASE,
 )
 
 
-_PATH = re.compile(
+_PATH = lazy_regex(
     r"\b(?:from|file|path|reading|loading|at)\b[\s:='\"`(]*(?:%[sqv]|\{|\$)|\b(?:file|path)\s+['\"`]?(?:%[sqv]|\{|\$)",
     re.IGNORECASE,
 )
-_KEY = re.compile(r"(?:key|secret|credentials|cert)$", re.IGNORECASE)
+_KEY = lazy_regex(r"(?:key|secret|credentials|cert)$", re.IGNORECASE)
 
 
-_DESCRIPTIONS = re.compile(
+_DESCRIPTIONS = lazy_regex(
     r"(?:^|[._])(?:errors|\w*error_?messages?|messages|\w*error_?codes?|i18n|translations|labels|strings|reasons)"
     r"(?:\.\w+|\[[^\]]*\])$",
     re.IGNORECASE,
 )
 """An entry of a table of errors or texts: `errors.wrongPassword`, `self.error_messages["secret"]`."""
-_NAME_OF_SETTING = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[Xx]-[\w-]+|[a-z]+(?:[._-][a-z]+)+")
-_HIDING_TYPE = re.compile(
+_NAME_OF_SETTING = lazy_regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[Xx]-[\w-]+|[a-z]+(?:[._-][a-z]+)+")
+_HIDING_TYPE = lazy_regex(
     r"(?:^|\W)(?:Secret(?:Str|String|Bytes|Box|Vec)|SecureString|Masked|Redacted|Sensitive)\b"
 )
 _TEXT_TYPES = frozenset(
@@ -166,7 +167,7 @@ def is_empty_here(name: str, call: Call, facts: Facts) -> bool:
     return False
 
 
-_ABOUT_TOKENS = re.compile(
+_ABOUT_TOKENS = lazy_regex(
     r"token|secret|auth|bearer|session|jwt|credential|log_?in|sign_?in|password|invit|share", re.IGNORECASE
 )
 

@@ -11,17 +11,18 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope, is_within
 from faultkit.code.facts.fact_values import Text
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.exits import refuses_caller
 
-_VERB = re.compile(r"\s*(select|update)\b", re.IGNORECASE)
-_HAS_VERB = re.compile(rb"select|update", re.IGNORECASE)
-_SETS = re.compile(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|@\w+|%\(\w+\)s)", re.IGNORECASE)
-_COUNTS = re.compile(r"update\s+([\w.]+)\s+set\s+(\w+)\s*=\s*\2\s*[+-](.*)", re.IGNORECASE | re.DOTALL)
-_FOR_UPDATE = re.compile(r"\bfor\s+(no\s+key\s+)?update\b|updlock", re.IGNORECASE)
-_COMPARES = re.compile(r"(?<![-=<>])[<>]=?(?![<>])")
+_VERB = lazy_regex(r"\s*(select|update)\b", re.IGNORECASE)
+_HAS_VERB = lazy_regex(rb"select|update", re.IGNORECASE)
+_SETS = lazy_regex(r"update\s+(\w+)\s+set\s+(\w+)\s*=\s*(?:\?|\$\d|%s|:\w+|@\w+|%\(\w+\)s)", re.IGNORECASE)
+_COUNTS = lazy_regex(r"update\s+([\w.]+)\s+set\s+(\w+)\s*=\s*\2\s*[+-](.*)", re.IGNORECASE | re.DOTALL)
+_FOR_UPDATE = lazy_regex(r"\bfor\s+(no\s+key\s+)?update\b|updlock", re.IGNORECASE)
+_COMPARES = lazy_regex(r"(?<![-=<>])[<>]=?(?![<>])")
 
 
 class Statement(NamedTuple):
@@ -67,7 +68,7 @@ def _sent(text: Text, verb: str, facts: Facts) -> Iterator[Statement]:
             yield Statement(verb, sql, user, call.span)
 
 
-_CONTINUED = re.compile(rb"\s*\+?\s*[fr$@]?(?:\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`([^`]*)`)")
+_CONTINUED = lazy_regex(rb"\s*\+?\s*[fr$@]?(?:\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`([^`]*)`)")
 """A literal that is joined to the one before: `"UPDATE t SET n = ?" + " WHERE id = ?"`."""
 
 
@@ -125,7 +126,7 @@ def written_back(facts: Facts) -> Iterator[tuple[Statement, str, str]]:
             yield write, found[1], found[2]
 
 
-_SUMS = re.compile(
+_SUMS = lazy_regex(
     r"(?:(?:checked|saturating|wrapping|overflowing)_)?(?:add|sub)|subtract|plus|minus|Add|Sub|addExact|subtractExact"
 )
 """Methods that add and subtract: those of Rust that look for overflow, and those of decimal numbers."""
@@ -146,10 +147,10 @@ def _is_summed_by_method(place: int, write: Statement, facts: Facts) -> bool:
     )
 
 
-_PARSES = re.compile(
+_PARSES = lazy_regex(
     r"json\.(?:Unmarshal|loads)|JSON\.parse|from_(?:str|value|slice)|readValue|readTree|Deserialize|decodeFromString|orjson\.loads"
 )
-_MAKES = re.compile(
+_MAKES = lazy_regex(
     r"json\.(?:Marshal|dumps)|JSON\.stringify|to_(?:string|value|vec)\(|writeValueAsString|\bSerialize|encodeToString|orjson\.dumps"
 )
 
@@ -187,12 +188,12 @@ def counted_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield Span(first, write.span.end), found[2]
 
 
-_TAKES = re.compile(r"update\s+([\w.]+)\s+set\s+(.*?)\s+where\s+(.*)", re.IGNORECASE | re.DOTALL)
-_SET_TO = re.compile(
+_TAKES = lazy_regex(r"update\s+([\w.]+)\s+set\s+(.*?)\s+where\s+(.*)", re.IGNORECASE | re.DOTALL)
+_SET_TO = lazy_regex(
     r"(\w+)\s*=\s*(?:\?|\$\d+|%s|:\w+|@\w+|%\(\w+\)s|'[^']*'|\$\{[^}]*\}|true|false|\d+\b|\{\w*\}|now\(\))",
     re.IGNORECASE,
 )
-_STILL = re.compile(
+_STILL = lazy_regex(
     r"version|xmin|updated_at|revision|etag|\bin\s*\(\s*select|\bexists\b|\bis\s+null", re.IGNORECASE
 )
 
@@ -223,7 +224,7 @@ def taken_after_check(facts: Facts) -> Iterator[tuple[Span, str]]:
 
 
 _WORD = r"(?:'|true\b|false\b|null\b|not\b|\d)"
-_NO_ROW = re.compile(r"\.fetch(?:one|all|val|row)\(|NoRows|RowNotFound|NoResult|EmptyResult|DoesNotExist")
+_NO_ROW = lazy_regex(r"\.fetch(?:one|all|val|row)\(|NoRows|RowNotFound|NoResult|EmptyResult|DoesNotExist")
 
 
 def _refused_by_condition(table: str, column: str, write: Statement, facts: Facts) -> Iterator[int]:
@@ -266,7 +267,7 @@ def _assigned_at(place: int, write: Statement, facts: Facts) -> set[str]:
     return found
 
 
-_MISSING = re.compile(r"!\s*\w+\b(?!\s*[.(])|\b\w+\s*(?:===?|is)\s*(?:null|None|nil|undefined)\b")
+_MISSING = lazy_regex(r"!\s*\w+\b(?!\s*[.(])|\b\w+\s*(?:===?|is)\s*(?:null|None|nil|undefined)\b")
 
 
 def _is_refused_for(column: str, read: Statement, place: int, write: Statement, facts: Facts) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Place, Scope, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -27,12 +28,12 @@ _SPAWNS = {
 }
 _TIMER = "Timer"
 """A class of C# that repeats what it is given until it is disposed of."""
-_RUNTIMES = re.compile(r"^(tokio|std\.thread|thread|async_std|smol|actix\w*|rt|task|tokio\.task)\b")
-_ENDS_ITSELF = re.compile(
+_RUNTIMES = lazy_regex(r"^(tokio|std\.thread|thread|async_std|smol|actix\w*|rt|task|tokio\.task)\b")
+_ENDS_ITSELF = lazy_regex(
     r"select!|\?\s*[;)]|\.(recv|next|changed|cancelled|is_cancelled|is_closed|is_shutdown|upgrade)\(|CancellationToken"
     r"|\b(panic|runtime\.Goexit|os\.Exit|goto|System\.exit|ThrowIfCancellationRequested)\b"
 )
-_ONE_CLIENT = re.compile(r"(Session|Connection|Conn|Peer)$")
+_ONE_CLIENT = lazy_regex(r"(Session|Connection|Conn|Peer)$")
 """Names of types of which each client has an object."""
 _UPGRADES = frozenset(("Upgrade", "AcceptWebSocketAsync", "SseEmitter", "prepare_websocket"))
 _BEGINS = NamePattern(
@@ -41,7 +42,7 @@ _BEGINS = NamePattern(
     re.IGNORECASE,
 )
 _TEXTS = frozenset(("string", "String", "str", "&str", "&String", "Uuid", "UUID", "Guid", "uuid.UUID"))
-_IO_NAMES = re.compile(
+_IO_NAMES = lazy_regex(
     r"\b(self\.)?_?(sock(et)?|conn(ection)?|ws|websocket|writer|stream|session|out(put)?|peer)\b"
 )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -25,30 +26,30 @@ STARTED_PROGRAMS = frozenset(
     ("child_process.fork", "child_process.spawn", "child_process.exec", "child_process.execFile",
      "worker_threads.Worker", "subprocess.Popen", "multiprocessing.Process")
 )  # fmt: skip
-_REMOTE = re.compile(
+_REMOTE = lazy_regex(
     r"^_?(re)?(fetch|download|upload|request|post|send|crawl|scrape|ping|probe|notify|publish|deliver|query"
     r"|charge|email)(_|[A-Z]|$)"
     r"|^_?(Fetch|Download|Upload|Request|Post|Send|Crawl|Scrape|Ping|Probe|Notify|Publish|Deliver|Query"
     r"|Charge|Email)(_|[A-Z]|$)"
 )
-_OFTEN_REMOTE = re.compile(
+_OFTEN_REMOTE = lazy_regex(
     r"^_?(mail|sync|export|invoke|mirror|enrich|refresh|persist|save|transfer|archive|backup|restore|replicate"
     r"|forward|submit)(_|[A-Z]|$)"
     r"|^_?(Mail|Sync|Export|Invoke|Mirror|Enrich|Refresh|Persist|Save|Transfer|Archive|Backup|Restore|Replicate"
     r"|Forward|Submit)(_|[A-Z]|$)"
 )
 """Names of what is started for each item; deeper inside they may mean anything."""
-_CLIENTS = re.compile(
+_CLIENTS = lazy_regex(
     r"(^|[._])\w*(client|api|http|repo(sitory)?|gateway|mailer|sender|notifier|publisher|producer|storage|bucket"
     r"|prisma|db|s3|sqs|sns|dynamo(db)?|provider|remote|upstream|carrier|crm|supplier|warehouse)s?$",
     re.IGNORECASE,
 )
 """Receivers that are clients of something outside, by their names."""
-_CLIENT_TYPES = re.compile(r"(Client|Api|API|Gateway|Repository|Mailer|Publisher|Producer|Sender|Notifier)$")
-_CONTEXT = re.compile(r"^(\w*[cC]tx|context\.\w+\(.*)$")
+_CLIENT_TYPES = lazy_regex(r"(Client|Api|API|Gateway|Repository|Mailer|Publisher|Producer|Sender|Notifier)$")
+_CONTEXT = lazy_regex(r"^(\w*[cC]tx|context\.\w+\(.*)$")
 _PLAIN = frozenset(("get", "put", "call", "fetch", "load"))
 """Functions, not methods, with names of requests."""
-_ENDS = re.compile(
+_ENDS = lazy_regex(
     r"^_?(a?close|stop|shutdown|end|cancel|abort|destroy|dispose|disconnect|cleanup|clean_up|flush|remove"
     r"|unsubscribe|rollback|release|drain|kill|terminate|getattr|get_name)",
     re.IGNORECASE,
@@ -72,8 +73,8 @@ def _only_queries(asks: RemoteCall, facts: Facts) -> bool:
     )
 
 
-_WAITS = re.compile(r"\w+Async\b")
-_OF_ROWS = re.compile(r"\w*[rR]epository\.\w+Async\b|\bTo(?:List|Array)Async\b")
+_WAITS = lazy_regex(r"\w+Async\b")
+_OF_ROWS = lazy_regex(r"\w*[rR]epository\.\w+Async\b|\bTo(?:List|Array)Async\b")
 """Queries, of which the pool of connections limits how many run at once (C#)."""
 
 
@@ -108,15 +109,15 @@ def reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
     return any(call.name in ("threading.Thread", "multiprocessing.Process") for call in inside)
 
 
-_SERVICES = re.compile(
+_SERVICES = lazy_regex(
     r"(?:^|[._])\w*(?:client|api|https?|gateway|mailer|sender|notifier|publisher|producer|pusher|storage|bucket|s3|sqs|sns|session"
     r"|provider|remote|upstream|carrier|crm|supplier|warehouse)s?$",
     re.IGNORECASE,
 )
-_SERVICE_TYPES = re.compile(r"(?:Client|Api|API|Gateway|Mailer|Publisher|Producer|Pusher|Sender|Notifier)$")
-_MEDIA = re.compile(r"render|thumbnail|resiz|transcod|preview|image|photo|video|blob", re.IGNORECASE)
+_SERVICE_TYPES = lazy_regex(r"(?:Client|Api|API|Gateway|Mailer|Publisher|Producer|Pusher|Sender|Notifier)$")
+_MEDIA = lazy_regex(r"render|thumbnail|resiz|transcod|preview|image|photo|video|blob", re.IGNORECASE)
 """Work that holds much memory for each item."""
-_ONE_CONNECTION = re.compile(
+_ONE_CONNECTION = lazy_regex(
     r"redis|cache|\bkv\b|sockets?\b|\bws\b|\bconn\w*|channel|\bdb\b|database|stream|queue|actor|mailbox|pipe|(?:\b|_)tx\b",
     re.IGNORECASE,
 )
@@ -129,7 +130,7 @@ _OF_LISTS = frozenset(
      "Exists")
 )  # fmt: skip
 """Methods that search a list in memory if they are given a function."""
-_OWN_SCOPE = re.compile(r"\bCreate(?:Async)?Scope\(|\bCreateDbContext(?:Async)?\(")
+_OWN_SCOPE = lazy_regex(r"\bCreate(?:Async)?Scope\(|\bCreateDbContext(?:Async)?\(")
 """What gives each task a connection of its own (C#)."""
 _LEVELS = 2
 
@@ -168,7 +169,7 @@ def _does(test: Callable[[Call], bool], spans: tuple[Span, ...], facts: Facts, l
     return any(_does(test, (scope.body,), facts, levels - 1) for scope in named)
 
 
-_CLOUDS = re.compile(
+_CLOUDS = lazy_regex(
     r"aws[-_]?sdk|amazonaws|cloud\.google|google\.cloud|Azure\.|minio-go|boto|^@octokit/|^Octokit\.|^@gitbeaker/"
     r"|^@slack/web-api|^googleapis\.|google/go-github/|xanzy/go-gitlab|slack-go/slack",
     re.IGNORECASE,

@@ -6,25 +6,26 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.said_failures import says_failure
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
-_OK = re.compile(
+_OK = lazy_regex(
     r"^(?:200|(?:http|fiber)\.StatusOK|(?:http\.)?StatusCodes?\.OK|HttpStatusCode\.OK|HttpStatus\.OK|StatusCode::OK"
     r"|HTTPStatus\.OK|status\.HTTP_200_OK|StatusCodes\.Status200OK|HttpStatusCode\.OK\.value)$"
 )
 _STATED = TextPattern(rb"200|OK")
 _KEY = r"(?:[eE]rrors?|[eE]rr|[eE]rror_?[mM]essage|[eE]rror_?[mM]sg)"
 _NONE = r"(?!\s*(?:None|null|nil|undefined|false|False|''|\"\"|``|\[\]))"
-_BODY = re.compile(
+_BODY = lazy_regex(
     rf"[\"']{_KEY}[\"']\s*(?:[:,]|to\b){_NONE}|[{{,(]\s*{_KEY}\s*[:=](?!=){_NONE}"
     r"|[\"']?\b(?:success|Success|ok)[\"']?\s*(?:[:,=]|to\b)\s*(?:False|false)\b"
 )
-_FAILED_STATE = re.compile(r"\b[sS]tatus[\"']?\s*[:=]\s*[\"'](?:error|fail\w*)[\"']", re.IGNORECASE)
+_FAILED_STATE = lazy_regex(r"\b[sS]tatus[\"']?\s*[:=]\s*[\"'](?:error|fail\w*)[\"']", re.IGNORECASE)
 _WORDS = (b"statusok", b"200", b"statuscode", b"httpstatus")
-_TUPLE = re.compile(
+_TUPLE = lazy_regex(
     r"\(\s*StatusCode::OK\s*,\s*(?:(?:\w+::)*[jJ]son\(&?(?:json!\()?|json!\()[^;]{0,20}?\{[^;{}]{0,200}"
 )
 

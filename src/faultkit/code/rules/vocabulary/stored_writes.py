@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
@@ -38,7 +39,7 @@ _DJANGO = NamePattern(
 )
 _GORM = frozenset(("Create", "Save", "Updates", "Update", "Delete", "UpdateColumn", "Exec"))
 _DIRECT = NamePattern(r"^(_?\w+)\.(save|delete)$")
-_NO_MODEL = re.compile(
+_NO_MODEL = lazy_regex(
     r"^(self|cls|form|serializer|formset|super|file|image|img|fig|storage|buffer|doc|wb|os)$"
 )
 
@@ -106,7 +107,7 @@ def _csharp(call: Call, facts: Facts) -> bool:
     return call.method in ("SaveChangesAsync", "SaveChanges") and bool(call.receiver_written)
 
 
-_ON_CONNECTION = re.compile(r"&?(?:self\.)?(?:\w+\.)?(?:db|conn|connection|database|pool)")
+_ON_CONNECTION = lazy_regex(r"&?(?:self\.)?(?:\w+\.)?(?:db|conn|connection|database|pool)")
 
 
 def _rust(call: Call, facts: Facts) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Place, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
@@ -49,7 +50,7 @@ ATOMIC = frozenset(
         "AddOrUpdate", "setdefault", "TryAdd", "entry",
     )
 )  # fmt: skip
-_GUARD = re.compile(r"\.(read|write|lock|borrow_mut|unwrap|await|expect|get_mut)\b(\([^()]*\))?")
+_GUARD = lazy_regex(r"\.(read|write|lock|borrow_mut|unwrap|await|expect|get_mut)\b(\([^()]*\))?")
 
 
 _GUARDED = r"(\.(read|write|lock)\(\)(\.await|\.unwrap\(\))*)?"
@@ -153,13 +154,13 @@ def map_stores(facts: Facts) -> tuple[MapStore, ...]:
     return tuple(found)
 
 
-_MAKES = re.compile(
+_MAKES = lazy_regex(
     r"(?:Router|Routes|Server|App|Application|Middleware|Plugin|Handlers?|Service|Client|Store|Cache|Api|API|Gateway|Limiter"
     r"|Resolvers?|Repository|Controller|Provider|Guard|Lookup|Directory|Catalog|Registry|Endpoints?|Limit|Auth\w*|Proxy)$"
     r"|_(?:router|routes|server|app|middleware|plugin|handlers?|service|client|store|cache|api|gateway|limiter|resolvers?"
     r"|repository|controller|provider|guard|lookup|catalog|registry|endpoints?|proxy)$"
 )
-_FOR_SCREEN = re.compile(r"^use[A-Z]|^(?:render|describe|test|it)\b|^[A-Z]\w*(?:Page|View|Screen|Component)$")
+_FOR_SCREEN = lazy_regex(r"^use[A-Z]|^(?:render|describe|test|it)\b|^[A-Z]\w*(?:Page|View|Screen|Component)$")
 
 
 def _outlives_call(each: Assignment, facts: Facts) -> bool:
@@ -363,13 +364,13 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
             yield call.span
 
 
-_ASKED = re.compile(
+_ASKED = lazy_regex(
     rf"{_GUARDED}\s*(?:\?|!!)?\s*(?:\.\s*(?:get|has|containsKey|ContainsKey|contains_key|TryGetValue|Load|contains"
     r"|getOrDefault|GetValueOrDefault|getIfPresent)\(\s*&?|(?P<item>\[)\s*)"
 )
 """What stands between a map and the key that it is asked for."""
-_NOT_SET = re.compile(r"[^\]]*\](?!\s*=[^=])")
-_IN = re.compile(r"\s+(?:not\s+)?!?in\s")
+_NOT_SET = lazy_regex(r"[^\]]*\](?!\s*=[^=])")
+_IN = lazy_regex(r"\s+(?:not\s+)?!?in\s")
 
 
 def _may_ask(name: str, key: str, body: str) -> bool:
@@ -420,7 +421,7 @@ def _readers(store: MapStore, facts: Facts) -> tuple[Scope, ...]:
     )
 
 
-_LOOKS_UP = re.compile(rf"{_GUARDED}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
+_LOOKS_UP = lazy_regex(rf"{_GUARDED}\s*(\?|!!)?\s*(\.\s*(get|Load|TryGetValue)|\[)")
 
 
 def plain_key(key: str) -> str:
@@ -428,7 +429,7 @@ def plain_key(key: str) -> str:
     return re.sub(r"\.(to_string|to_owned|clone|into)\(\)$", "", key.strip().removeprefix("&"))
 
 
-_SIZE = re.compile(r"(?:\.\w+\(\)|\??\.await|!!|\?)*\.(?:length|size|Count|len|count(?=\()|mappingCount)\b")
+_SIZE = lazy_regex(r"(?:\.\w+\(\)|\??\.await|!!|\?)*\.(?:length|size|Count|len|count(?=\()|mappingCount)\b")
 _BEFORE_SIZE = 44
 """Characters of `len(` and of what may stand between it and a name."""
 
@@ -459,7 +460,7 @@ def has_size_check(name: str, text: str) -> bool:
     return kept is not None and re.search(rf"\b{kept[1]}\s*[<>]|[<>]=?\s*{kept[1]}\b", text) is not None
 
 
-_DROPS_ITEMS = re.compile(
+_DROPS_ITEMS = lazy_regex(
     r"slice|splice|shift|pop|del |RemoveRange|removeFirst|drop|truncate|return|throw|raise|clear|\[-|\[len"
     r"|:\]"
 )

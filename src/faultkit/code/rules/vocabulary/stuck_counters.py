@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.waits import waits_in
@@ -21,16 +22,16 @@ COUNTED = (
 )
 """Words for tries inside a name; `entries` and `country` are none."""
 _COUNT = rf"(?:self\.|this\.)?_?\w*{COUNTED}\w*"
-_CONDITION = re.compile(rf"(?<![\w.])({_COUNT})\s*(?:<=?|>=?|!=)\s*[\w.]+|[\w.]+\s*(?:>=?|<)\s*({_COUNT})\b")
+_CONDITION = lazy_regex(rf"(?<![\w.])({_COUNT})\s*(?:<=?|>=?|!=)\s*[\w.]+|[\w.]+\s*(?:>=?|<)\s*({_COUNT})\b")
 _CHANGES = r"(?<![\w.]){0}\s*(?:\+\+|--|[-+*]=|:?=[^=])|(?:\+\+|--){0}\b|\bfor\b[^\n]*\b{0}\b\s+in\b"
-_OLD_VALUE = re.compile(rb"(?<![=!<>+*/-])=\s*(\w+)(?:\+\+|--)")
+_OLD_VALUE = lazy_regex(rb"(?<![=!<>+*/-])=\s*(\w+)(?:\+\+|--)")
 """`attempt = attempt++`"""
-_COUNTS = re.compile(_COUNT.encode(), re.IGNORECASE)
-_POWER = re.compile(
+_COUNTS = lazy_regex(_COUNT.encode(), re.IGNORECASE)
+_POWER = lazy_regex(
     r"(?<![\w.])(?:2|2\.0|10)\s*\^\s*\(?(?:\w+\.)?(?:\w*(?:attempt|retr(?:y|ies)|tries|count|try)\w*|[ink])\b",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(
+_NUMBER = lazy_regex(
     r"[\d_.]+[a-zA-Z]?|[\d\s*]*time\.\w+(\s*\*\s*\d+)?|Duration[.:\w]*\(\d+\)|TimeSpan\.From\w+\([\d.]+\)"
 )
 
@@ -56,7 +57,7 @@ def stuck_counters(facts: Facts) -> Iterator[tuple[Span, str]]:
             yield Span(match.start(1), match.end()), what
 
 
-_LIMIT = re.compile(r"(?i:max|limit|total|deadline)|^[A-Z_0-9.]+$")
+_LIMIT = lazy_regex(r"(?i:max|limit|total|deadline)|^[A-Z_0-9.]+$")
 
 
 def _counter(loop: Loop, facts: Facts) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Value
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connections import opens_connection
@@ -20,15 +21,15 @@ _ADDS = NamePattern(
     r"^(on[A-Z]\w*|(add|register)\w*(Listener|Observer|Handler|Callback|Subscriber|Watcher)|subscribe\w*|observe|watch|pSubscribe)$"
 )
 """Further calls that are given a function to call later."""
-_ENDS_ITSELF = re.compile(r"\.(pipe|take\w*|first|find|last|toPromise)\b|\(\)")
+_ENDS_ITSELF = lazy_regex(r"\.(pipe|take\w*|first|find|last|toPromise)\b|\(\)")
 _ARRIVALS = frozenset({"connection", "request", "session", "upgrade", "secureConnection"})
 """Events that come once for every client."""
 _ABORT = ("abort", "'abort'", '"abort"')
-_SHARED = re.compile(r"(bus|emitter|events|pubsub|redis|broker)$", re.IGNORECASE)
+_SHARED = lazy_regex(r"(bus|emitter|events|pubsub|redis|broker)$", re.IGNORECASE)
 _GLOBALS = frozenset({"process", "window", "document", "globalThis", "self"})
 _EFFECTS = frozenset({"useEffect", "useLayoutEffect", "React.useEffect"})
 _INTERVALS = frozenset({"setInterval", "window.setInterval", "global.setInterval"})
-_CLEARS = re.compile(r"\bclear(Interval|Timeout)\b|\.unref\(\)|\.clear\(|\.cancel\(")
+_CLEARS = lazy_regex(r"\bclear(Interval|Timeout)\b|\.unref\(\)|\.clear\(|\.cancel\(")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
 
-_MEANT = re.compile(r"suppress|swallow|ignor|silen", re.IGNORECASE)
-_MEANT_BY_NAME = re.compile(
+_MEANT = lazy_regex(r"suppress|swallow|ignor|silen", re.IGNORECASE)
+_MEANT_BY_NAME = lazy_regex(
     r"suppress|swallow|ignor|silen|expect|raises|assert|quiet|catch|captur", re.IGNORECASE
 )
-_FALSE = re.compile(r"(?:False|None|0)?")
-_PLAIN = re.compile(r"[\w.\s]+|\bnot\b|\bis\b|[=!<>]=?")
+_FALSE = lazy_regex(r"(?:False|None|0)?")
+_PLAIN = lazy_regex(r"[\w.\s]+|\bnot\b|\bis\b|[=!<>]=?")
 
 
 def suppressing_exits(facts: Facts) -> Iterator[Span]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 
 _WAITS = frozenset(("wait_with_output", "output", "wait", "status"))
-_ENDED = re.compile(r"kill_on_drop\(\s*true|\.(?:start_)?kill\(|\bkillpg?\(|nix::sys::signal|ProcessGroup")
-_DESTROYED = re.compile(r"\.destroy(?:Forcibly)?\(|\.[kK]ill\(|\.kill\b|::destroy")
+_ENDED = lazy_regex(r"kill_on_drop\(\s*true|\.(?:start_)?kill\(|\bkillpg?\(|nix::sys::signal|ProcessGroup")
+_DESTROYED = lazy_regex(r"\.destroy(?:Forcibly)?\(|\.[kK]ill\(|\.kill\b|::destroy")
 _LIMITED = frozenset(("waitFor", "WaitForExit", "WaitForExitAsync"))
 
 
@@ -27,7 +28,7 @@ def surviving_programs(facts: Facts) -> Iterator[tuple[Call, str]]:
                 yield call, f"{call.written}() ends, and the program goes on: nothing kills it"
 
 
-_SIGNALLED = re.compile(r"\.(?:kill|terminate|send_signal)\b|\bkillpg\(|psutil")
+_SIGNALLED = lazy_regex(r"\.(?:kill|terminate|send_signal)\b|\bkillpg\(|psutil")
 
 
 def _in_python(facts: Facts) -> Iterator[tuple[Call, str]]:

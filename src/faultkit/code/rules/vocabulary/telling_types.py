@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts, Scope, is_within
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.personal_data import (
@@ -16,7 +17,7 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 # Secrets, by the names of variables, fields, headers and settings.
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SECRET_WORDS = frozenset(
     (
         "password",
@@ -72,10 +73,10 @@ _VERBS = frozenset(
         "reset",
     )
 )
-_ABOUT_ACCESS = re.compile(
+_ABOUT_ACCESS = lazy_regex(
     rb"\bjwt\b|bearer|oauth|authoriz|access_?token|api_?token|auth_?token|authenticat|\blogin", re.IGNORECASE
 )
-ABOUT_SYNTAX = re.compile(
+ABOUT_SYNTAX = lazy_regex(
     rb"tokeniz|lexer|\bparser?\b|\btokens\[|cancellation|csrf|page_?token", re.IGNORECASE
 )
 
@@ -135,26 +136,26 @@ _WITH_LIST = TextPattern(
 )
 """Records (Java, C#), data classes (Kotlin)."""
 _WITH_BODY = {
-    "rust": re.compile(
+    "rust": lazy_regex(
         r"#\[derive\([^)]*\bDebug\b[^)]*\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?"
         r"(?:struct|enum)\s+(\w+)[^{;(]*\{((?:[^{}]|\{[^{}]*\})*)\}"
     ),
-    "go": re.compile(r"\btype\s+(\w+)\s+struct\s*\{([^}]*)\}"),
-    "python": re.compile(
+    "go": lazy_regex(r"\btype\s+(\w+)\s+struct\s*\{([^}]*)\}"),
+    "python": lazy_regex(
         r"(?:@(?:dataclasses\.)?dataclass(?:\([^)]*\))?\s*\n\s*class\s+(\w+)[^\n]*:"
         r"|class\s+(\w+)\([\w., ]*Base(?:Model|Settings)\):)"
         r"((?:\n[ \t]+[^\n]*|\n)*)"
     ),
-    "typescript": re.compile(r"\b(?:interface|class|type)\s+(\w+)[^{;(]*\{([^{}]*)\}"),
+    "typescript": lazy_regex(r"\b(?:interface|class|type)\s+(\w+)[^{;(]*\{([^{}]*)\}"),
 }  # fmt: skip
 _PART = {
-    "java": re.compile(r"(\w+)\s*(?:,|$)"),
-    "csharp": re.compile(r"(\w+)\s*(?:,|$)"),
-    "kotlin": re.compile(r"\bva[lr]\s+(\w+)\s*:"),
-    "rust": re.compile(r"(?:^|[,{]|\n)\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*:\s*(?:String|Option<String>|&)"),
-    "go": re.compile(r"(?:^|\n)\s*(\w+)\s+\*?string\b"),
-    "python": re.compile(r"(?:^|\n)[ \t]+(\w+)\s*:\s*(?:str|Optional\[str\]|str \| None)\b"),
-    "typescript": re.compile(
+    "java": lazy_regex(r"(\w+)\s*(?:,|$)"),
+    "csharp": lazy_regex(r"(\w+)\s*(?:,|$)"),
+    "kotlin": lazy_regex(r"\bva[lr]\s+(\w+)\s*:"),
+    "rust": lazy_regex(r"(?:^|[,{]|\n)\s*(?:pub(?:\([^)]*\))?\s+)?(\w+)\s*:\s*(?:String|Option<String>|&)"),
+    "go": lazy_regex(r"(?:^|\n)\s*(\w+)\s+\*?string\b"),
+    "python": lazy_regex(r"(?:^|\n)[ \t]+(\w+)\s*:\s*(?:str|Optional\[str\]|str \| None)\b"),
+    "typescript": lazy_regex(
         r"(?:^|[\n;,])\s*(?:(?:public|private|readonly|@\w+\([^)]*\))\s+)*(\w+)[?!]?\s*:\s*string"
     ),
 }  # fmt: skip
@@ -206,7 +207,7 @@ def telling_types(facts: Facts) -> dict[str, str]:
     return found
 
 
-_HIDES_PART = re.compile(r"mask|redact|\*{2,}|hidden|obfusc|length|\blen\b|hash", re.IGNORECASE)
+_HIDES_PART = lazy_regex(r"mask|redact|\*{2,}|hidden|obfusc|length|\blen\b|hash", re.IGNORECASE)
 
 
 def _shown_by_own_text(facts: Facts) -> dict[str, str]:
@@ -227,15 +228,15 @@ _SUBTYPE = TextPattern(
     r"\b(?:data\s+class|record)\s+(\w+)\s*\([^(){}]*\)\s*(?::|implements)\s*(\w+)(?!\s*\.)"
 )
 """What is declared as the parent may hold such a value: of a sealed type."""
-_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
-_ANNOTATIONS = re.compile(
+_STRINGS = lazy_regex(r"\"(?:[^\"\\\n]|\\.)*\"")
+_ANNOTATIONS = lazy_regex(
     r"@(?!interface)[\w.:]+(?:\((?:[^()]|\([^()]*\))*\))?|\[\w+:\s*\w+(?:\([^()]*\))?\]"
 )
-_LOMBOK = re.compile(
+_LOMBOK = lazy_regex(
     r"@(?:Data|Value|ToString)\b(?:\([^)]*\))?(?:\s*@\w+(?:\([^)]*\))?)*\s*(?:public\s+|final\s+|static\s+)*class\s+(\w+)"
     r"[^{]*\{((?:[^{}]|\{[^{}]*\})*)\}"
 )
-_LOMBOK_FIELD = re.compile(
+_LOMBOK_FIELD = lazy_regex(
     r"(@ToString\.Exclude\s+(?:@[\w.]+\s+)*)?(?:private|protected)\s+(?:final\s+)?\w+\s+(\w+)\s*[;=]"
 )
 
@@ -255,7 +256,7 @@ def _lombok_types(facts: Facts) -> dict[str, str]:
     }
 
 
-_BOUND = re.compile(r"\w(?:::)?<(?:[\w.]+\.)?(\w+)\??>\(|\b(\w+)(?:::class(?:\.java)?|\.class)\b")
+_BOUND = lazy_regex(r"\w(?:::)?<(?:[\w.]+\.)?(\w+)\??>\(|\b(\w+)(?:::class(?:\.java)?|\.class)\b")
 """`section.Get<Settings>()`, `call.receive<Login>()`, `from_str::<Login>(…)`, `readValue(text, A.class)`."""
 _LONGEST_VALUE = 400
 
@@ -269,10 +270,10 @@ def _bound_type(made: tuple[Assignment, ...], facts: Facts) -> str:
     return last if last in known else ""
 
 
-_CSHARP_RECORD = re.compile(r"\brecord\s+(?:class\s+|struct\s+)?(\w+)[^{;(]*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_CSHARP_RECORD = lazy_regex(r"\brecord\s+(?:class\s+|struct\s+)?(\w+)[^{;(]*\{((?:[^{}]|\{[^{}]*\})*)\}")
 """A record whose parts are properties; its text has them all."""
-_CSHARP_CLASS = re.compile(r"\bclass\s+(\w+)[^{;]*\{((?:[^{}]|\{[^{}]*\})*)\}")
-_CSHARP_PROPERTY = re.compile(r"\bstring\??\s+(\w+)\s*\{")
+_CSHARP_CLASS = lazy_regex(r"\bclass\s+(\w+)[^{;]*\{((?:[^{}]|\{[^{}]*\})*)\}")
+_CSHARP_PROPERTY = lazy_regex(r"\bstring\??\s+(\w+)\s*\{")
 
 
 @lru_cache(maxsize=4)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts
 from faultkit.code.facts.facts import Placed
 
-_DOUBLE = re.compile(r"mock|fake|stub", re.IGNORECASE)
-IS_FAKE = re.compile(r"Memory|Mock|Fake|Stub|Spy|Dummy|^Test|Tests?$")
+_DOUBLE = lazy_regex(r"mock|fake|stub", re.IGNORECASE)
+IS_FAKE = lazy_regex(r"Memory|Mock|Fake|Stub|Spy|Dummy|^Test|Tests?$")
 """Names of types that stand in for others in tests, and keep everything on purpose."""
 
 

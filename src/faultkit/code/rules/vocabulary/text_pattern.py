@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, AnyStr, Generic
 
-from faultkit.base.patterns import utf8_finder
+from faultkit.base.patterns import lazy_regex, utf8_finder
 
 _SHORT = 60
 """Characters up to which `re` is as fast alone."""
 _SPACES = r"\s\v\x1c-\x1f"
 """What `\\s` of Python means in ASCII."""
 _BEYOND_ASCII = r"\x{80}-\x{10FFFF}"
-_MEANS_MORE = re.compile(r"\\[wds]")
+_MEANS_MORE = lazy_regex(r"\\[wds]")
 _NOT_OF_RE2 = "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}\N{LATIN SMALL LETTER DOTLESS I}"
 """Letters that are an `i` to Python if case does not count."""
-_PARTS = re.compile(r"\\.|\(\?<?[=!]|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
-_LOOKS_AROUND = re.compile(r"\(\?<?[=!]")
+_PARTS = lazy_regex(r"\\.|\(\?<?[=!]|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_LOOKS_AROUND = lazy_regex(r"\(\?<?[=!]")
 _SIGNS = {re.IGNORECASE: "i", re.DOTALL: "s", re.MULTILINE: "m"}
 
 

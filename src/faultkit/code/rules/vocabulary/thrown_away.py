@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -21,9 +22,9 @@ from faultkit.code.rules.vocabulary.failures import has_comment
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.undone_work import says_best_effort
 
-REPORTS = re.compile(r"logg|metric|telemetry|analytic", re.IGNORECASE)
-MEANT = re.compile(r"ignor|best[ -]effort|in case|if any|may fail|not fatal", re.IGNORECASE)
-TIDIES = re.compile(
+REPORTS = lazy_regex(r"logg|metric|telemetry|analytic", re.IGNORECASE)
+MEANT = lazy_regex(r"ignor|best[ -]effort|in case|if any|may fail|not fatal", re.IGNORECASE)
+TIDIES = lazy_regex(
     r"delete|remove|cancel|clean|release|close|stop|clear|rollback|abort|unlink", re.IGNORECASE
 )
 
@@ -83,10 +84,10 @@ def thrown_away(facts: Facts) -> Iterator[tuple[Span, str, bool]]:
     yield from _only_if_done(facts)
 
 
-_LOGGED = re.compile(
+_LOGGED = lazy_regex(
     r"\b(?:map_err|or_else|unwrap_or_else)\(\s*(?:move\s*)?\|[^|]*\|[^;]*?\b(?:warn|error|info|debug|trace)!"
 )
-_PAUSES = re.compile(r"\.tick\(\)\s*\.await|\bsleep\(|interval")
+_PAUSES = lazy_regex(r"\.tick\(\)\s*\.await|\bsleep\(|interval")
 
 
 def _is_done_again(call: Call, facts: Facts) -> bool:
@@ -97,7 +98,7 @@ def _is_done_again(call: Call, facts: Facts) -> bool:
     return any(loop.kind in ("while", "endless") and _PAUSES.search(facts.text(loop.body)) for loop in loops)
 
 
-_ASKS = re.compile(
+_ASKS = lazy_regex(
     r"_?(?:get|find|list|load|fetch|read|is|has|count|check|valid\w*|verify|select|query|exists|try_get|connect"
     r"|acquire|begin|lock|recv|next|sleep|tick|clone|wait\w*|resolve|parse|decode|open)(?:_|$)"
 )
@@ -130,7 +131,7 @@ def _logs_itself(call: Call, facts: Facts) -> bool:
     )
 
 
-_IF_ANY = re.compile(r"\b(?:DROP|CREATE)\s+\w+(?:\s+\w+)?\s+IF\s", re.IGNORECASE)
+_IF_ANY = lazy_regex(r"\b(?:DROP|CREATE)\s+\w+(?:\s+\w+)?\s+IF\s", re.IGNORECASE)
 """Statements that are run in case there is something to do."""
 
 
@@ -143,7 +144,7 @@ def _leaves_after(call: Call, facts: Facts) -> bool:
     return re.search(r";\s*(?:return\s+(?:None|Err)\b|err\w*!|bail!)", rest) is not None
 
 
-_IF_OK = re.compile(r"let\s+Ok\(")
+_IF_OK = lazy_regex(r"let\s+Ok\(")
 
 
 def _only_if_done(facts: Facts) -> Iterator[tuple[Span, str, bool]]:
@@ -179,7 +180,7 @@ def _source_of(call: Call) -> Call:
     return source
 
 
-_ENDINGS = re.compile(
+_ENDINGS = lazy_regex(
     r"drop|close|shutdown|clean_?up|rollback|abort|purge|prune|expire|(?:delete|remove|clear)_(?:old|expired)"
 )
 

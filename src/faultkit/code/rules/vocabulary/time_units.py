@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Argument, Call, Facts
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit
@@ -12,11 +13,11 @@ from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 SECONDS, MILLIS = "seconds", "milliseconds"
 NAMED = {
-    SECONDS: re.compile(r"(?i:_|^)(sec|secs|seconds)$|(Sec|Secs|Seconds)$|_(SEC|SECS|SECONDS|S)$"),
-    MILLIS: re.compile(
+    SECONDS: lazy_regex(r"(?i:_|^)(sec|secs|seconds)$|(Sec|Secs|Seconds)$|_(SEC|SECS|SECONDS|S)$"),
+    MILLIS: lazy_regex(
         r"(?i:_|^)(ms|msec|msecs|millis|milliseconds)$|(Ms|Millis|Milliseconds|MS)$|_(MS|MILLIS)$"
     ),
-    "minutes": re.compile(r"(?i:_|^)(mins|minutes)$|(Mins|Minutes)$|_(MINS|MINUTES)$"),
+    "minutes": lazy_regex(r"(?i:_|^)(mins|minutes)$|(Mins|Minutes)$|_(MINS|MINUTES)$"),
 }
 """Units that a name tells."""
 _SINCE = r"(?:unix|epoch|since\s+1970)"
@@ -54,17 +55,17 @@ def _declares(name: str, text: str, start: int, end: int) -> bool:
     return re.match(declared, beside) is not None
 
 
-_IN_MILLIS = re.compile(
+_IN_MILLIS = lazy_regex(
     r"\.(?:toMillis|inWholeMilliseconds|TotalMilliseconds|as_millis)\b(?:\(\))?$|/\s*(?:\w+\.)?timedelta\(milliseconds=1\)\)*$"
 )
 """Ends of expressions that are milliseconds."""
-_PRODUCT = re.compile(r"(?<![\w.])60\s*\*\s*1_?000(?![\w.])|(?<![\w.])1_?000\s*\*\s*60(?![\w.])")
+_PRODUCT = lazy_regex(r"(?<![\w.])60\s*\*\s*1_?000(?![\w.])|(?<![\w.])1_?000\s*\*\s*60(?![\w.])")
 """The milliseconds of a minute."""
-_ONE = re.compile(r"(?:^|_)(SECOND|MINUTE|HOUR|DAY)$|^(?:one)?(second|minute|hour|day)$", re.IGNORECASE)
+_ONE = lazy_regex(r"(?:^|_)(SECOND|MINUTE|HOUR|DAY)$|^(?:one)?(second|minute|hour|day)$", re.IGNORECASE)
 _LENGTHS = {"second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
-_TIMES = re.compile(r"[\w.]+(?:\s*\*\s*[\w.]+)*")
-_CHOICE = re.compile(r"[^?]*\?(?![.?])(?P<one>[^:?]*):(?P<other>[^:?]*)", re.DOTALL)
-_CALL = re.compile(r"(?:await\s+)?(?:this\.|self\.)?(\w+)\(")
+_TIMES = lazy_regex(r"[\w.]+(?:\s*\*\s*[\w.]+)*")
+_CHOICE = lazy_regex(r"[^?]*\?(?![.?])(?P<one>[^:?]*):(?P<other>[^:?]*)", re.DOTALL)
+_CALL = lazy_regex(r"(?:await\s+)?(?:this\.|self\.)?(\w+)\(")
 _LEVELS = 4
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -40,8 +41,8 @@ _BEGINS = frozenset(
     )
 )  # fmt: skip
 _ENDS = frozenset(("Commit", "commit", "CommitAsync", "commitTransaction"))
-_SQL_BEGIN = re.compile(r"^\s*(BEGIN|START\s+TRANSACTION)\b", re.IGNORECASE)
-_SQL_COMMIT = re.compile(r"^\s*(COMMIT|END)\b", re.IGNORECASE)
+_SQL_BEGIN = lazy_regex(r"^\s*(BEGIN|START\s+TRANSACTION)\b", re.IGNORECASE)
+_SQL_COMMIT = lazy_regex(r"^\s*(COMMIT|END)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,8 @@ def _is_class_in_transaction(scope: Scope, facts: Facts) -> bool:
     return is_public and scope.name != f"{scope.owner}.{scope.owner}"
 
 
-_CLASS_HEAD = re.compile(r"@Transactional\b(?![^{;]*(?:NOT_SUPPORTED|NEVER|readOnly))([^{;]*)")
-_CLASS = re.compile(r"\bclass\s+(\w+)")
+_CLASS_HEAD = lazy_regex(r"@Transactional\b(?![^{;]*(?:NOT_SUPPORTED|NEVER|readOnly))([^{;]*)")
+_CLASS = lazy_regex(r"\bclass\s+(\w+)")
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import Placed
@@ -34,10 +35,10 @@ _CAPITAL_SENDS = NamePattern(
     r"|Subscribe|LogIn|Login|Transmit|Produce|Broadcast|Charge)([A-Z]|$)"
 )
 _ASYNC = frozenset(("python", "javascript", "typescript", "tsx", "csharp", "rust"))
-_DECIDES = re.compile(r"retr(y|ies|ier|ying)|back_?off|polic(y|ies)|throttl", re.IGNORECASE)
-_SOME = re.compile(r"(?:>=?|<=?|==|\.\.=?|\bgt\b|\bge\b|\bin range\()\s*(\d+)\b")
-_NUMBER = re.compile(r"(?<![\w.])(\d+)\b")
-_LIMIT = re.compile(r"(?:range\((?:\s*\d+\s*,)?|<=?|[.]{2}=?|until)\s*([\w.]+)\b(?!\s*,)")
+_DECIDES = lazy_regex(r"retr(y|ies|ier|ying)|back_?off|polic(y|ies)|throttl", re.IGNORECASE)
+_SOME = lazy_regex(r"(?:>=?|<=?|==|\.\.=?|\bgt\b|\bge\b|\bin range\()\s*(\d+)\b")
+_NUMBER = lazy_regex(r"(?<![\w.])(\d+)\b")
+_LIMIT = lazy_regex(r"(?:range\((?:\s*\d+\s*,)?|<=?|[.]{2}=?|until)\s*([\w.]+)\b(?!\s*,)")
 
 
 @lru_cache(maxsize=4)
@@ -79,11 +80,11 @@ def _takes_context(call: Call) -> bool:
     return first is not None and re.fullmatch(r"\w*[cC]tx", first.value.text) is not None
 
 
-_NOT_GIVEN = re.compile(
+_NOT_GIVEN = lazy_regex(
     r"^(self|cls|this|_.*|\w*([cC]tx|[cC]ontext|[lL]og|[lL]ogger|[oO]ptions|[oO]pts|[cC]onfig|[sS]ettings|[sS]cope|[tT]oken))$"
 )
 """Parameters that are no work: what every function is given."""
-_LASTING = re.compile(
+_LASTING = lazy_regex(
     r"start_?up|^_*(wait_?for|init|migrate|run|start|listen|loop|watch|poll|consume|subscribe|re_?connect|main|serve|heart_?beat|keep_?alive)"
     r"|bootstrap|(loop|worker|daemon|thread)$",
     re.IGNORECASE,
@@ -91,7 +92,7 @@ _LASTING = re.compile(
 """Names of functions that wait for a dependency, or go on as long as the program."""
 
 
-_RECONNECTS = re.compile(r"re_?connect|heart_?beat|keep_?alive", re.IGNORECASE)
+_RECONNECTS = lazy_regex(r"re_?connect|heart_?beat|keep_?alive", re.IGNORECASE)
 
 
 def reconnects(place: Placed, facts: Facts) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unpacked_bodies import METHODS, unpacks_any_size
 
-_LIMITS = re.compile(
+_LIMITS = lazy_regex(
     r"content-?_?length|max_?content|limit|maxBody|max_body|too_?large|TooLarge|413|MAX_\w*(SIZE|BYTES|BODY|LEN)",
     re.IGNORECASE,
 )
@@ -49,7 +50,7 @@ def _server_limit(call: Call, facts: Facts) -> str:
     return given.value.literal if given is not None and "mb" in given.value.literal.lower() else ""
 
 
-_STREAMED = re.compile(
+_STREAMED = lazy_regex(
     r"(?:new ByteArray(?:InputStream|Resource)|new InputStreamReader|Files\.write|\breadValue|\breadTree)"
     r"\(\s*(?:\w+,\s*)?$"
 )
@@ -74,9 +75,9 @@ def _may_be_streamed(call: Call, facts: Facts) -> bool:
     return bool(uses) and all(_STREAMED.search(body[:use]) for use in uses)
 
 
-_DECLARED = re.compile(r"[^\n]*(?:content[-_]?length|getContentLength)\w*[^\n]*", re.IGNORECASE)
-_TOO_LARGE = re.compile(r"\w*too_?large\w*|\b413\b", re.IGNORECASE)
-REFUSES_UNDECLARED = re.compile(
+_DECLARED = lazy_regex(r"[^\n]*(?:content[-_]?length|getContentLength)\w*[^\n]*", re.IGNORECASE)
+_TOO_LARGE = lazy_regex(r"\w*too_?large\w*|\b413\b", re.IGNORECASE)
+REFUSES_UNDECLARED = lazy_regex(
     r"\b411\b|length_?required|(?:content[-_]?length)\w*(?:\(\))?[^\n]{0,40}?"
     r"(?:is None|===?\s*(?:null|undefined|-1)|<=?\s*0|is null|is_none\(|None\s*=>|\?:\s*return|\?\?\s*throw"
     r"|isNaN|isFinite|isInteger)|(?:!|not )\s*(?:req\w*\.)?content_?length\b",
@@ -118,8 +119,8 @@ def _python(call: Call, facts: Facts) -> bool:
     return not has_limit(_without_late_limits(facts.whole_text))
 
 
-_LATE = re.compile(r"[^\n]*\b(?:len\(|\w*size\b|nbytes\b)[^\n]*[<>][^\n]*")
-_CONSTANT = re.compile(r"\b[A-Z][A-Z0-9_]{3,}\b")
+_LATE = lazy_regex(r"[^\n]*\b(?:len\(|\w*size\b|nbytes\b)[^\n]*[<>][^\n]*")
+_CONSTANT = lazy_regex(r"\b[A-Z][A-Z0-9_]{3,}\b")
 
 
 def _without_late_limits(text: str) -> str:
@@ -132,7 +133,7 @@ def _without_late_limits(text: str) -> str:
     return _TOO_LARGE.sub("", _REFUSED_TEXT.sub("", _LATE.sub(_declared_only, text)))
 
 
-_REFUSED_TEXT = re.compile(r"[^\n]*\b(?:raise|detail|abort)\b[^\n]*")
+_REFUSED_TEXT = lazy_regex(r"[^\n]*\b(?:raise|detail|abort)\b[^\n]*")
 
 
 def _declared_only(found: re.Match[str]) -> str:
@@ -165,7 +166,7 @@ _ALL_OF = NamePattern(
     r"^(raw-body|get-raw-body|getRawBody)(\.default)?$|^stream/consumers\.(text|json|buffer|arrayBuffer|blob)$"
     r"|^(get-stream|getStream)(\.\w+)?$|^concat-stream$"
 )
-_REQUEST = re.compile(
+_REQUEST = lazy_regex(
     r"(?:this\.)?(?:\w+\.)?(?:req|request|incoming|incomingMessage)(?:\.raw)?|ctx\.req|c\.req\.raw"
 )
 
@@ -221,7 +222,7 @@ def _limits_removed(facts: Facts) -> Iterator[tuple[Span, str, bool]]:
 
 
 _MAY_REMOVE = TextPattern(rf"\b(?:{_LIMIT_NAMES}|{_LIMITERS})")
-_IS_UNLIMITED = re.compile(_UNLIMITED)
+_IS_UNLIMITED = lazy_regex(_UNLIMITED)
 
 
 def _unlimited_constants(facts: Facts) -> list[str]:
@@ -236,7 +237,7 @@ def _unlimited_constants(facts: Facts) -> list[str]:
 
 
 _PARSERS = NamePattern(r"^(express|body-parser|bodyParser|koa-bodyparser)\b")
-_HUGE = re.compile(r"\d{3,}\s*mb|\d+\s*gb|Infinity", re.IGNORECASE)
+_HUGE = lazy_regex(r"\d{3,}\s*mb|\d+\s*gb|Infinity", re.IGNORECASE)
 
 
 def _rust(call: Call, facts: Facts) -> bool:
@@ -255,7 +256,7 @@ def _rust(call: Call, facts: Facts) -> bool:
     return second is None or second.value.text == "usize::MAX"
 
 
-_ANSWER = re.compile(r"\bres(?:p|ponse)?\.into_(?:parts|body)\(")
+_ANSWER = lazy_regex(r"\bres(?:p|ponse)?\.into_(?:parts|body)\(")
 
 
 def _is_of_answer(text: str, call: Call, facts: Facts) -> bool:
@@ -314,7 +315,7 @@ def _java(call: Call, facts: Facts) -> bool:
     return first is not None and re.search(r"[rR]eq(uest)?\.getInputStream\(\)", first.value.text) is not None
 
 
-_REQUEST_TYPES = re.compile(r"(ServletRequest|HttpExchange|ContainerRequestContext)$")
+_REQUEST_TYPES = lazy_regex(r"(ServletRequest|HttpExchange|ContainerRequestContext)$")
 
 
 def _is_taken_whole(call: Call, stream: Call, facts: Facts) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.failures import handler_around
@@ -27,7 +28,7 @@ _LIMITED = TextPattern(
     r"|(?:size|line|len\w*|bytes?|body|frame|message)_?limit|ContentLength",
     re.IGNORECASE,
 )
-_STREAM_TYPES = re.compile(
+_STREAM_TYPES = lazy_regex(
     r"(?:^|[.&\s:<])(?:TcpStream|UnixStream|TlsStream|OwnedReadHalf|ReadHalf|Socket|NetworkStream|TcpClient|SslStream"
     r"|net\.Conn|net\.TCPConn)\b"
 )
@@ -98,8 +99,8 @@ def _chunks(facts: Facts) -> Iterator[tuple[Span, str]]:
                 yield call.span, f"{call.written}() keeps what the peer sends, however long it is"
 
 
-_GO_SENDS = re.compile(r"http\.(?:NewRequest(?:WithContext)?|Get)\(\s*([^)]*)\)")
-_FOREIGN = re.compile(
+_GO_SENDS = lazy_regex(r"http\.(?:NewRequest(?:WithContext)?|Get)\(\s*([^)]*)\)")
+_FOREIGN = lazy_regex(
     r"(?:image|img|avatar|picture|photo|feed|preview|remote|external|user|source|src|media|attachment|webhook|callback|file"
     r"|download|page|site|target|origin|icon|logo|thumb\w*|import)_?(?:URL|Url|url|URI|link)?$|^(?:rawURL|link|href)$",
     re.IGNORECASE,

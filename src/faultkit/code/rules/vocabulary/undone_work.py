@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, Try
 from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 
-ACTS = re.compile(
+ACTS = lazy_regex(
     r"^_*(save|write|send|post|put|patch|delete|create|insert|update|upsert|commit|publish|upload|push|store"
     r"|persist|notify|emit|enqueue|charge|pay|refund|submit|apply|copy|move|rename|mkdir|exec|flush|sync"
     r"|append|register|dispatch|ack|nack|reserve|book|debit|credit|transfer)",
     re.IGNORECASE,
 )
 """Names of functions that change something; the error of a lookup leaves a default in place."""
-_LEAVES_PROCESS = re.compile(
+_LEAVES_PROCESS = lazy_regex(
     r"^_*(?:save|write|send|post|patch|publish|upload|persist|notify|enqueue|charge|pay|refund|submit|transfer"
     r"|commit|insert|upsert|debit|reserve|rename|replace_?(?:one|file)|copy_?file)",
     re.IGNORECASE,
 )
 """Of these, names that mean a write to a store, a file or another service rather than to a collection."""
-_IN_MEMORY = re.compile(
+_IN_MEMORY = lazy_regex(
     r"^_*(?:write|insert|append|push|put|update|set|send|copy)(?:_?(?:str|string|line|char|byte|int|rune|fmt|at|to"
     r"|before|after|all|row|cell|token|no_?wait)s?)?$",
     re.IGNORECASE,
@@ -32,11 +33,11 @@ _COLLECTIONS = (
     "cache", "lines", "items", "headers", "params", "args", "options", "rows", "children", "signal", "stdout",
     "stderr", "console", "out", "err",
 )  # fmt: skip
-_COLLECTION = re.compile(
+_COLLECTION = lazy_regex(
     rf"(?:^|[._])(?:{'|'.join(_COLLECTIONS)})$|(?:{'|'.join(each.title() for each in _COLLECTIONS)})$"
 )
 """Receivers inside the program: `rows`, `self.seen_items`, `itemList`; not `checkout` or `dataset`."""
-_OPTIONAL = re.compile(
+_OPTIONAL = lazy_regex(
     r"^_*(?:(?:request_?)?gc|trim|warm|prefetch|preload|ping|touch|probe|detect|guess|init|refresh|try|test|validate"
     r"|check(?!out)|verify|get|find|read|load|fetch|list|wait|lookup|count|collect|close|force_?close|dispose|stop"
     r"|clean|clear|evict|unobserve|reset|sleep|delay|focus|blur|scroll|play|pause|vibrate|resize|delete|remove"
@@ -46,7 +47,7 @@ _OPTIONAL = re.compile(
     re.IGNORECASE,
 )
 """Names of calls whose failure leaves nothing undone that is asked for again."""
-_ASIDE = re.compile(
+_ASIDE = lazy_regex(
     r"(?:^|[._])\w*(?:analytics|gtag|sentry|posthog|mixpanel|segment|amplitude|tracker|statsd|datadog|telemetry|metrics"
     r"|haptics|page|browser|frame|element|locator|driver)(?:\(\))?$",
     re.IGNORECASE,
@@ -54,18 +55,18 @@ _ASIDE = re.compile(
 """Receivers of which nothing else depends: counters of use, and pages of a browser that is driven."""
 _WAITS_FOR = frozenset(("ConfigureAwait", "WithCancellation", "ForAwait", "AsTask"))
 """Methods that say how to wait for the call before them."""
-_HANDED_OVER = re.compile(r"(?:channel|pipe|stream|writer|controller)$", re.IGNORECASE)
+_HANDED_OVER = lazy_regex(r"(?:channel|pipe|stream|writer|controller)$", re.IGNORECASE)
 """Receivers inside the program, whose other end says that it is closed."""
-_REPORTS = re.compile(
+_REPORTS = lazy_regex(
     r"(?i:cache|thumbnail|new_?version|telemetr|analytic|crash|breadcrumb|diagnostics|reporter|^_*report$|(?:usage|error|progress)_?report"
     r"|report_?(?:usage|error|exception|event|progress)|respond_?(?:error|exception)|error_?page|debug)"
     r"|(?:^|[_.])(?:[tT]ele|log|trace|dump)(?:ger|ging|s)?(?![a-z])|(?:Log|Trace|Dump)(?:ger|ging|s)?(?![a-z])"
 )
 """Functions and classes that report what happens, or keep what can be made again: an error of theirs must not
 disturb the program."""
-_OF_USE = re.compile(r"telemetry|analytics|posthog|mixpanel|distinct_?id\b", re.IGNORECASE)
+_OF_USE = lazy_regex(r"telemetry|analytics|posthog|mixpanel|distinct_?id\b", re.IGNORECASE)
 """Services that count how a program is used."""
-_BEST_EFFORT = re.compile(
+_BEST_EFFORT = lazy_regex(
     r"best.?effort|ignor|optional|not? (?:fatal|critical|important|matter)|non.?(?:fatal|critical|blocking)"
     r"|may fail"
     r"|do(?:es)? not fail|don't (?:fail|care|crash)|avoid crash|swallow|deliberate|intentional"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -30,10 +31,10 @@ _EMPTIES = {
     "tokio": r"\b{0}\s*\.\s*(?:flush|shutdown|sync_all|sync_data|into_std)\b",
     "go": r"\b{0}\.(?:Flush|Close|ReadFrom|WriteAll)\b",
 }
-_IN_MEMORY = re.compile(
+_IN_MEMORY = lazy_regex(
     r"\b(Vec|Cursor|stdout|stderr|lock\(\)|Stdout|Stderr|sink\(\)|TcpStream|stream)\b|vec!"
 )
-_WRITES = re.compile(
+_WRITES = lazy_regex(
     r"^(fmt|io|json|csv|xml|gob|binary|template|tmpl|t|enc|hex|base64)$|encoding/|^io$|template"
 )
 _PRODUCERS = NamePattern(
@@ -211,11 +212,11 @@ def _is_handed_on(made: Assignment, scope: Scope, facts: Facts) -> bool:
 
 
 _SENT = frozenset(("send", "produce", "Produce", "Input", "WriteMessages"))
-_ENDED = re.compile(
+_ENDED = lazy_regex(
     r"\.(?:flush|close|Flush|Close|CloseAsync|DisposeAsync|Dispose|AsyncClose|disconnect|use)\b|\bdestroyMethod\b"
 )
-_EMPTIED = re.compile(r"\.flush\(|\bwhile\s+len\(|\.poll\(\s*(?:-1|None)?\s*\)")
-_ANSWERED = re.compile(
+_EMPTIED = lazy_regex(r"\.flush\(|\bwhile\s+len\(|\.poll\(\s*(?:-1|None)?\s*\)")
+_ANSWERED = lazy_regex(
     r"\.(?:get|poll|result|add_callback|join|await|asDeferred|toCompletableFuture)\(|\bawait\b|allOf\("
 )
 

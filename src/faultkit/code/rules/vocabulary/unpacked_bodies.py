@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.vocabulary.brackets import end_of_bracket
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -27,19 +28,19 @@ METHODS = frozenset(
 )  # fmt: skip
 """The last parts of all names that are looked at."""
 _PACKED = {
-    "java": re.compile(r"\b(GZIP|Inflater|Zip|Brotli\w*|Zstd\w*|BZip2\w*|\w*Compressor)InputStream\b"),
-    "rust": re.compile(
+    "java": lazy_regex(r"\b(GZIP|Inflater|Zip|Brotli\w*|Zstd\w*|BZip2\w*|\w*Compressor)InputStream\b"),
+    "rust": lazy_regex(
         r"\b(Gz|Zlib|Deflate|Brotli|MultiGz|Zstd|Bz|Xz)\w*Decoder\b|\bDecoder::new\b|ZipArchive|by_index"
     ),
-    "csharp": re.compile(r"\b(GZip|Deflate|Brotli|ZLib)Stream\b|ZipArchive\w*|\.Open\(\)"),
-    "python": re.compile(r"\b(GzipFile|gzip\.open|ZipFile|LZMAFile|BZ2File|zipfile|tarfile)\b"),
-    "go": re.compile(r"\b(gzip|zlib|flate|bzip2|zstd|brotli|lz4)\.NewReader\w*\("),
-    "javascript": re.compile(
+    "csharp": lazy_regex(r"\b(GZip|Deflate|Brotli|ZLib)Stream\b|ZipArchive\w*|\.Open\(\)"),
+    "python": lazy_regex(r"\b(GzipFile|gzip\.open|ZipFile|LZMAFile|BZ2File|zipfile|tarfile)\b"),
+    "go": lazy_regex(r"\b(gzip|zlib|flate|bzip2|zstd|brotli|lz4)\.NewReader\w*\("),
+    "javascript": lazy_regex(
         r"\b(createGunzip|createUnzip|createInflate|createBrotliDecompress|DecompressionStream)\("
     ),
 }
 _PACKED["kotlin"] = _PACKED["java"]
-_FROM_CLIENT = re.compile(
+_FROM_CLIENT = lazy_regex(
     r"\b\w*(req|request|event|body|payload|upload|uploaded|file|archive|raw|blob|packed|compressed|attachment|message|data|input)\b",
     re.IGNORECASE,
 )
@@ -49,13 +50,13 @@ _SERVES = TextPattern(
     r"|IFormFile|MultipartFile|@\w+\.(post|put|route)\(|\b(app|router|server|fastify)\.(post|put)\(|IncomingMessage"
     r"|NextRequest|FastifyRequest|APIGatewayProxyEvent|UploadFile|web\.Request|HttpExchange"
 )
-_LIMITED = re.compile(
+_LIMITED = lazy_regex(
     r"max_length|maxOutputLength|readNBytes|\.take\(|Limit(ed)?Reader|CopyN\(|limit|max_?(size|bytes|len|unpacked|output)"
     r"|MAX_(UN|INFLATED|OUT|DEC|EXP|RAW|PLAIN|CONTENT)\w*|MaxUnpacked\w*|MaxDec\w*|file_size|infolist|uncompressed"
     r"|\.Length\s*>|getSize\(\)|\.size\(\)\s*>|total\s*>|\.length\s*>|BoundedInputStream|unconsumed_tail",
     re.IGNORECASE,
 )
-_TYPES = re.compile(
+_TYPES = lazy_regex(
     r"(^|[./])(Http(Servlet)?Request|Request|MultipartFile|IFormFile|UploadFile|IncomingMessage|HttpContext|HttpExchange"
     r"|ServerRequest|ServerWebExchange|RoutingContext|ApplicationCall|FastifyRequest|NextRequest|HttpRequestData"
     r"|ContainerRequestContext)$|(gin|echo|fiber)(/v\d+)?\.(Context|Ctx)$"
@@ -81,7 +82,7 @@ def unpacks_any_size(call: Call, facts: Facts) -> bool:
     return not any(_LIMITED.search(_without_inner(text, packed)) for text in texts)
 
 
-_ARCHIVE = re.compile(
+_ARCHIVE = lazy_regex(
     r"zip_?file|ZipArchive|tar_?file|TarArchive|by_index|extractall|\.Open\(\)|infolist", re.IGNORECASE
 )
 
@@ -155,7 +156,7 @@ def _is_whole(call: Call, facts: Facts) -> bool:
     return any(packed.search(text) for text in _sources(call, facts))
 
 
-_OBJECTS = re.compile(r"\b(decompressobj|Decompressor|LZMADecompressor|BZ2Decompressor|ZstdDecompressor)\(")
+_OBJECTS = lazy_regex(r"\b(decompressobj|Decompressor|LZMADecompressor|BZ2Decompressor|ZstdDecompressor)\(")
 
 
 def _is_by_object(call: Call, facts: Facts) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope, Step, is_within
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -33,7 +34,7 @@ from faultkit.code.rules.vocabulary.loop_conditions import WAITS_IN_HEAD, goes_o
 from faultkit.code.rules.vocabulary.remote_calls import remote_calls
 from faultkit.code.rules.vocabulary.waits import NO_TIME, is_sleep
 
-_LISTS = re.compile(
+_LISTS = lazy_regex(
     r"(^|\.)(os|fs|fs/promises|std\.fs|tokio\.fs|path/filepath|filepath|ioutil|io/ioutil|glob|async_std\.fs|aiofiles\.os"
     r"|fs-extra|(java\.nio\.file\.)?Files|(System\.IO\.)?Directory)\.(listdir|scandir|readdir|readdirSync|read_dir"
     r"|ReadDir|Glob|glob|iglob|list|newDirectoryStream|walk|GetFiles|EnumerateFiles|EnumerateFileSystemEntries)$"
@@ -42,7 +43,7 @@ _LISTS = re.compile(
 _LISTS_OF_PATH = frozenset(
     ("iterdir", "listFiles", "EnumerateFiles", "GetFiles", "glob", "listdir_attr", "listDirectoryEntries")
 )
-_TRIES = re.compile(
+_TRIES = lazy_regex(
     r"^_*(try|Try)_?(acquire|lock|claim|lease|lead|become|elect|reserve|renew|Acquire|Lock|Claim|Lease"
     r"|Lead|Become|Elect|Reserve|Renew)|^LockTake(Async)?$|^(set_?nx|SetNX|setIfAbsent|putIfAbsentAsync)$"
 )
@@ -50,14 +51,14 @@ _POLLS = frozenset(("poll", "Poll", "consume", "Consume"))
 _RECEIVES = frozenset(
     ("receive_message", "receiveMessage", "ReceiveMessage", "ReceiveMessageAsync", "ReceiveMessageCommand")
 )
-_LONG_POLL = re.compile(r"[wW]ait_?[tT]ime(?!\w*\W{1,4}0\b)")
+_LONG_POLL = lazy_regex(r"[wW]ait_?[tT]ime(?!\w*\W{1,4}0\b)")
 _POPS = frozenset(
     ("pop_front", "popleft", "pop", "pollFirst", "removeFirst", "removeFirstOrNull", "poll", "shift")
 )
-_SHARED = re.compile(
+_SHARED = lazy_regex(
     r"\.(lock|write|borrow_mut)\(\)|queue|jobs|tasks|pending|inbox|mailbox|events|backlog|buffer", re.I
 )
-_QUICK = re.compile(
+_QUICK = lazy_regex(
     r"^(len|cap|append|bool|int|str|string|list|set|dict|min|max|float|copy|delete|close|print\w*|println|format|Ok|Some|Err"
     r"|unwrap\w*|expect|ok|clone|lock|Lock|Unlock|RLock|RUnlock|unlock|load\w*|Load\w*|store|Store\w*|swap|Swap|get|Get|set|Set"
     r"|getAndSet|getAndIncrement|incrementAndGet|compareAndSet|compareAndExchange|CompareAndSwap\w*|CompareExchange|Exchange"
@@ -67,25 +68,25 @@ _QUICK = re.compile(
     r"|display|join|Join|obtain|withTimeout|withTimeoutOrNull|withContext|runCatching|timeout|use|let|also|checkpoint|select)$"
 )
 """Methods that neither wait nor work. Whether one may wait is asked first."""
-_NOT_YET = re.compile(
+_NOT_YET = lazy_regex(
     r"(FileExists\w*|FileAlreadyExists\w*|BlockingIO\w*|WouldBlock\w*|EWOULDBLOCK|LockHeld\w*|NotAcquired\w*)$"
 )
 """Errors that say that something is not there yet, or is still taken."""
-_EMPTY = re.compile(r"(Empty|Timeout|TimeoutException|TimeoutError|WouldBlock)$")
-_FAILED = re.compile(r"\s*(?:Some\()?Err\(|\s*case\s+(?:err\s*!=|errors\.)|\s*is\s+\w*(?:Failure|Error)")
-_UNTIL = re.compile(r"^(?:!|not\s+)\s*([A-Za-z_]\w*)$|^([A-Za-z_]\w*)\s*==\s*false$")
+_EMPTY = lazy_regex(r"(Empty|Timeout|TimeoutException|TimeoutError|WouldBlock)$")
+_FAILED = lazy_regex(r"\s*(?:Some\()?Err\(|\s*case\s+(?:err\s*!=|errors\.)|\s*is\s+\w*(?:Failure|Error)")
+_UNTIL = lazy_regex(r"^(?:!|not\s+)\s*([A-Za-z_]\w*)$|^([A-Za-z_]\w*)\s*==\s*false$")
 _READS_LINE = frozenset(("readline", "read_line", "readLine", "ReadLine", "ReadLineAsync", "ReadString"))
-_OF_FILE = re.compile(r"(^|\.)open\(\)\.|File|BufReader|StreamReader")
-_NO_LINE = re.compile(
+_OF_FILE = lazy_regex(r"(^|\.)open\(\)\.|File|BufReader|StreamReader")
+_NO_LINE = lazy_regex(
     r"\bif\s+not\s+\w+\s*:|==\s*null\b|\bis\s+null\b|\)\?*\s*(?:\.await\?*)?\s*==\s*0\b|\b(?:n|read|bytes|size|len)\s*==\s*0\b"
     r"|==\s*(?:''|\"\")\s*:"
 )
 """Conditions that hold at the end of a file, and not for an empty line."""
-_ATOMIC = re.compile(r"(^|\.)(Load\w*|load|compare\w*|Compare\w*)$")
-_SPINS = re.compile(
+_ATOMIC = lazy_regex(r"(^|\.)(Load\w*|load|compare\w*|Compare\w*)$")
+_SPINS = lazy_regex(
     r"^(Load\w*|load|get|Lock|Unlock|lock|unlock|RLock|RUnlock|len|is_empty|isEmpty|size|unwrap|expect)$"
 )
-_LESS = re.compile(r"<(?![-=<])|\b(less|fewer)\b")
+_LESS = lazy_regex(r"<(?![-=<])|\b(less|fewer)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +371,7 @@ def _receives(loop: Loop, failed: list[Span], facts: Facts) -> bool:
     return False
 
 
-_EMPTY = re.compile(
+_EMPTY = lazy_regex(
     r"(IndexError|KeyError|Empty|StopIteration|NoSuchElement\w*|InvalidOperation\w*|EOFError)$"
 )
 

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
@@ -23,12 +24,12 @@ _STARTS = {
     "rust": TextPattern(rb"\bspawn(?:_blocking)?\("),
 }
 _SCRIPT = TextPattern(rb"\.map\(\s*async\b")
-_WAITED = re.compile(
+_WAITED = lazy_regex(
     r"^\s*(?:await\b|Promise\.)|^new\s+[^()]*\(\s*await\b|awaitAll|joinAll|\bgather\(|\.(?:join|await|get|result|Result|invokeAll|block)\("
     r"|join_all|WhenAll"
 )
 _ADDS = frozenset(("push", "append", "add", "Add"))
-_LIST = re.compile(r"\bfor\b[^\n]*\bin\b|\.(?:map|Select|flatMap|stream|iter|into_iter)\b")
+_LIST = lazy_regex(r"\bfor\b[^\n]*\bin\b|\.(?:map|Select|flatMap|stream|iter|into_iter)\b")
 _COUNTED = (
     r"\blen\(\s*{0}\s*\)|\b{0}\s*\.\s*(?:length|size|Count|count|len)\b(?:\(\))?"
     r"|\b{0}\s*\.\s*(?:push|append|add|Add)\("

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Facts, Handler
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.retry_loops import Retry
 
-_UNSENT = re.compile(
+_UNSENT = lazy_regex(
     r"(^|[.:])(Connect(Error|Timeout|Exception|TimeoutException)|ConnectionRefused\w*|PoolTimeout|ConnectTimeoutError"
     r"|NewConnectionError|HttpConnectTimeoutException|UnknownHostException|NoRouteToHostException|NameResolutionError"
     r"|HttpHostConnectException|ConnectionRequestTimeoutException|ClientConnectorError|gaierror"
@@ -19,14 +20,14 @@ _UNSENT = re.compile(
     r"|BulkheadFullException|Throttl\w+|PoolExhausted\w*|Unauthori[sz]ed\w*|TokenExpired\w*)$"
 )
 """Errors of a request that never left, or that was refused before any work."""
-_TYPES = re.compile(r"(?<![\w.])((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Timeout|Refused|Limit\w*|Requests))\b")
-_SAYS_UNSENT = re.compile(
+_TYPES = lazy_regex(r"(?<![\w.])((?:\w+\.)*[A-Z]\w*(?:Error|Exception|Timeout|Refused|Limit\w*|Requests))\b")
+_SAYS_UNSENT = lazy_regex(
     r"ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT|ConnectionRefused|HostNotFound|\.is_connect\(\)|\bdial\b"
     r"|ConnectException|UnknownHost|ConnectError|ConnectTimeout|\b429\b|TooManyRequests|HttpRequestError\.ConnectionError"
     r"|NameResolutionError|not_?sent|unsent|never_?(sent|reached)|before_?send",
     re.IGNORECASE,
 )
-_SAYS_SENT = re.compile(
+_SAYS_SENT = lazy_regex(
     r"ETIMEDOUT|ECONNRESET|ECONNABORTED|EPIPE|is_timeout\(\)|ReadTimeout|SocketTimeout|TimeoutException"
     r"|TaskCanceled|OperationCanceled|TransportError|IOException|RequestException|\b50[0234]\b|>=\s*500|is_server_error"
     r"|DeadlineExceeded|RequestError\b|Timeout\(\)",

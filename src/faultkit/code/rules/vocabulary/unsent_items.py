@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -16,17 +17,17 @@ from faultkit.code.rules.vocabulary.name_places import has_name, is_followed
 from faultkit.code.rules.vocabulary.stores import drops_when_large
 from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
 
-_EMPTY = re.compile(
+_EMPTY = lazy_regex(
     r"^(\[\]|nil|list\(\)|vec!\[\]|Vec::new\(\)|new\(\)|new List<[^()]*>\(\)|\[\]\w+\{\}|\w[\w.]*\[:0\])$"
 )
 _CLEARS = frozenset(("clear", "Clear"))
 _ADDS = frozenset(("append", "push", "add", "Add", "addLast", "appendleft"))
-_SENDS = re.compile(
+_SENDS = lazy_regex(
     r"send|post|write|flush|publish|insert|upload|deliver|ship|store|save|bulk|push|produce|export|emit|copy|put|index|execute|ingest",
     re.IGNORECASE,
 )
 
-_MAKES = re.compile(
+_MAKES = lazy_regex(
     r"_*(build|make|create|init\w*|compute|calculate|validate|parse|get|set)(_|[A-Z])|(deep)?copy$"
 )
 """Methods that make something of the items, such as an index or a copy."""
@@ -65,7 +66,7 @@ def _emptied(facts: Facts) -> Iterator[tuple[Assignment | Call, str, Scope]]:
             yield call, name, scope
 
 
-_IS_EMPTIED = re.compile(r"\s*(?:=|\.clear|\.length\s*=)")
+_IS_EMPTIED = lazy_regex(r"\s*(?:=|\.clear|\.length\s*=)")
 
 
 def _is_sent_before(name: str, place: Assignment | Call, scope: Scope, facts: Facts) -> bool:

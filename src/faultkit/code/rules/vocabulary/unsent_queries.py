@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.remote_calls import RemoteCall
 
-_OF_OUTER = re.compile(r"\bOuterRef\(")
+_OF_OUTER = lazy_regex(r"\bOuterRef\(")
 _NESTS = r"(?:(?:Exists|Subquery|Prefetch|Q)\(\s*~?|__in\s*=\s*|queryset\s*=\s*)"
-_ITERATED = re.compile(r"\.(?:map|flatMap|filter|peek)$")
-_MANY = re.compile(r"[sS]tream|Flux|Multi\b|Observable|Flowable|[pP]age|Slice|Window")
-_IN_MEMORY = re.compile(r"\.(?:Split|AsEnumerable|ToCharArray)\(")
-_BY_KIND = re.compile(
+_ITERATED = lazy_regex(r"\.(?:map|flatMap|filter|peek)$")
+_MANY = lazy_regex(r"[sS]tream|Flux|Multi\b|Observable|Flowable|[pP]age|Slice|Window")
+_IN_MEMORY = lazy_regex(r"\.(?:Split|AsEnumerable|ToCharArray)\(")
+_BY_KIND = lazy_regex(
     r"\btypeof\s+\w+\s*[!=]==?|\binstanceof\b|\bisinstance\(|\?\?\s*(?:await\s*)?$|\w\s+is\s+\w+\s*\?"
 )
-_COMPARED = re.compile(r"\b(\w+)\s*!==?\s*[\w.]|[\w.]\s*!==?\s*(\w+)\b")
+_COMPARED = lazy_regex(r"\b(\w+)\s*!==?\s*[\w.]|[\w.]\s*!==?\s*(\w+)\b")
 
 
 def is_part_of_query(call: Call, facts: Facts) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.build import is_logging
 from faultkit.code.languages.syntax import Span
@@ -21,21 +22,21 @@ _STATUSES = frozenset(
     ("status", "code", "status_code", "statusCode", "http_status", "httpStatus", "http_code")
 )
 _MAKERS = {
-    "python": re.compile(r"(?:^|\.)(?:jsonify|JSONResponse|JsonResponse|ORJSONResponse|json_response)$"),
-    "javascript": re.compile(r"^(?:NextResponse|Response|res|response|reply|c|ctx)\.(?:json|send)$"),
-    "java": re.compile(r"^(?:ResponseEntity|Response)\.ok$"),
-    "kotlin": re.compile(r"^(?:call\.respond|ResponseEntity\.ok)$"),
-    "csharp": re.compile(r"^(?:Ok|Json|(?:Typed)?Results\.(?:Ok|Json))$"),
-    "go": re.compile(r"(?:^|\.)Encode$"),
-    "rust": re.compile(r"^(?:axum\.)?Json$"),
+    "python": lazy_regex(r"(?:^|\.)(?:jsonify|JSONResponse|JsonResponse|ORJSONResponse|json_response)$"),
+    "javascript": lazy_regex(r"^(?:NextResponse|Response|res|response|reply|c|ctx)\.(?:json|send)$"),
+    "java": lazy_regex(r"^(?:ResponseEntity|Response)\.ok$"),
+    "kotlin": lazy_regex(r"^(?:call\.respond|ResponseEntity\.ok)$"),
+    "csharp": lazy_regex(r"^(?:Ok|Json|(?:Typed)?Results\.(?:Ok|Json))$"),
+    "go": lazy_regex(r"(?:^|\.)Encode$"),
+    "rust": lazy_regex(r"^(?:axum\.)?Json$"),
 }
-_FAILED = re.compile(
+_FAILED = lazy_regex(
     r"\b[45]\d\d\b|\.(?:status_?[cC]ode|statusCode|status|code)\b"
     r"|(?:Status|HttpStatus|HttpStatusCode|HTTPStatus|StatusCodes?)(?:\.|::)?"
     r"(?:BAD|Bad|UNAUTH|Unauth|FORBID|Forbid|NOT_|Not|CONFLICT|Conflict|UNPROC|Unproc|TOO_|Too|INTERNAL|Internal|SERVICE"
     r"|Service|GATEWAY|Gateway)"
 )
-_SETS = re.compile(
+_SETS = lazy_regex(
     r"[sS]tatus_?[cC]ode\s*=[^=]|WriteHeader\(|\.status\(|writeHead\(|set_status\(|sendStatus\(|\.code\("
 )
 

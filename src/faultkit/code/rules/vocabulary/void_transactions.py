@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.stored_writes import stored_writes
 
-_WRITES = re.compile(
+_WRITES = lazy_regex(
     r"^(save|saveAll|insert|update|delete|deleteBy\w*|persist|merge|debit|credit|book|reserve|create|upsert|batchUpdate"
     r"|executeUpdate)([A-Z]\w*)?$"
 )
@@ -57,10 +58,10 @@ def _called_inside(facts: Facts) -> Iterator[tuple[Span, str]]:
                 yield call.span, what
 
 
-_BEGINS = re.compile(r"^(begin|begin_with|BeginTransaction(Async)?)$")
+_BEGINS = lazy_regex(r"^(begin|begin_with|BeginTransaction(Async)?)$")
 
 
-_LENT = re.compile(r"\.(?:Execute|Query)\w*\([^;]*;")
+_LENT = lazy_regex(r"\.(?:Execute|Query)\w*\([^;]*;")
 """Statements that are given a transaction and leave its end to others (C#)."""
 
 

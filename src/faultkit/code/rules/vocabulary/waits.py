@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.facts.facts import Placed
 
@@ -24,16 +25,16 @@ SLEEPS = frozenset(
         "timers/promises.setTimeout",
     }
 )
-_WAIT_WORDS = re.compile(
+_WAIT_WORDS = lazy_regex(
     r"^_*(sleep|delay|pause|wait(?!_?time)|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
 )
 
 
-NO_TIME = re.compile(
+NO_TIME = lazy_regex(
     r"[-+]?0+(\.0*)?[fFdDlL]?|0\.(milli|micro|nano)?seconds|(\w+\.)*Zero|([\w:]+::)?Duration::ZERO|Duration\.ZERO"
     r"|0\s*\*\s*time\.\w+|(Duration|TimeSpan)(\.|::)(of|from_|From)\w+\(0\)"
 )
-_YIELDS = re.compile(
+_YIELDS = lazy_regex(
     r"^(Task|Thread|java\.lang\.Thread|runtime|tokio\.task|std\.thread|thread|task|futures_lite\.future|kotlinx\.coroutines"
     r"|anyio\.lowlevel|trio\.lowlevel|os|timers/promises|scheduler|timers/promises\.scheduler)\."
     r"(Yield|yield|yield_now|Gosched|onSpinWait|SpinWait|checkpoint|sched_yield|setImmediate)$"
@@ -75,11 +76,11 @@ def waits_in(loop: Loop, facts: Facts) -> tuple[Call, ...]:
     return tuple(call for call in facts.within(facts.calls, loop.body) if is_sleep(call))
 
 
-_SELECT = re.compile(
+_SELECT = lazy_regex(
     r"\bselect!\s*\{(?P<arms>[^;]*?\b(?:sleep(?:_until)?|tick|delay)\((?:[^()]|\([^()]*\))*\)\s*=>.*?)\n\s*\}\s*\n",
     re.DOTALL,
 )
-LEAVES_SELECT = re.compile(r"=>\s*(?:\{[^{}]*?)?\b(?:return|break)\b")
+LEAVES_SELECT = lazy_regex(r"=>\s*(?:\{[^{}]*?)?\b(?:return|break)\b")
 
 
 def select_with_wait(loop: Loop, facts: Facts) -> str:

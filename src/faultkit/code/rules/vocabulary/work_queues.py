@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.long_lives import is_long_lived
@@ -33,13 +34,13 @@ _JVM = (
     _Maker(
         ("ThreadPoolTaskExecutor", "ThreadPoolTaskExecutorBuilder", "TaskExecutorBuilder"),
         NamePattern(r"(^|\.)(ThreadPoolTaskExecutor|ThreadPoolTaskExecutorBuilder|TaskExecutorBuilder)$"),
-        re.compile(r"[qQ]ueueCapacity|[cC]oncurrencyLimit|initializeExecutor|createQueue"),
+        lazy_regex(r"[qQ]ueueCapacity|[cC]oncurrencyLimit|initializeExecutor|createQueue"),
         "has a queue without a size: it never refuses a task, and never has more than its core threads",
     ),
     _Maker(
         ("onBackpressureBuffer",),
         NamePattern(r"(?<!multicast\(\))\.onBackpressureBuffer$"),
-        re.compile(r"onBackpressureBuffer\(\s*[^\s)]"),
+        lazy_regex(r"onBackpressureBuffer\(\s*[^\s)]"),
         "keeps any number of items for a slow subscriber",
     ),
 )
@@ -50,7 +51,7 @@ _MAKERS: dict[str, tuple[_Maker, ...]] = {
         _Maker(
             ("ActionBlock", "BufferBlock", "TransformBlock", "TransformManyBlock", "BatchBlock"),
             NamePattern(r"(^|\.)\w+Block$"),
-            re.compile(r"BoundedCapacity|[oO]ptions\s*[,)]"),
+            lazy_regex(r"BoundedCapacity|[oO]ptions\s*[,)]"),
             "takes any number of items",
         ),
     ),
@@ -58,12 +59,12 @@ _MAKERS: dict[str, tuple[_Maker, ...]] = {
         _Maker(
             ("create_memory_object_stream", "open_memory_channel"),
             NamePattern(r"^(anyio\.create_memory_object_stream|trio\.open_memory_channel)$"),
-            re.compile(r"^(?!.*\binf\b)", re.DOTALL),
+            lazy_regex(r"^(?!.*\binf\b)", re.DOTALL),
             "takes any number of items",
         ),
     ),
 }
-_UNLIMITED = re.compile(
+_UNLIMITED = lazy_regex(
     r"\b(?:Channel|MutableSharedFlow|buffer|produce|actor|broadcastIn)\b(?:<[^()\n]*>)?\([^(){};]*"
     r"\b(?:UNLIMITED|Int\.MAX_VALUE)\b"
 )
@@ -81,7 +82,7 @@ _GIVES = {
     "javascript": ("add", "push", "unshift"),
 }
 _GIVES["kotlin"] = _GIVES["java"]
-_BOUNDS = re.compile(
+_BOUNDS = lazy_regex(
     r"semaphore|tryAcquire|getQueue|remainingCapacity|backpressure|throttl|rate_?limit|work_queue|qsize|onSizeLessThan"
     r"|\.(?:size(?:\(\))?|length\(\)|pending|idle\(\)|saturated)\s*(?:>|<|\+)|in_?flight|\bpending\b|_full\b|isFull|too_?many"
     r"|TooMany",
@@ -112,7 +113,7 @@ _BUFFERS = {
     "csharp": (("ConcurrentQueue", "Queue"), ("Enqueue",), ("TryDequeue", "Dequeue")),
 }
 """What makes a queue in memory, what gives to it, and what takes from it."""
-_SIZE = re.compile(r"\.Count\b\s*(?:>|<|>=|\+)|\blen\(|maxlen|\.qsize|IsFull|[cC]apacity|MAX_|Max[A-Z]")
+_SIZE = lazy_regex(r"\.Count\b\s*(?:>|<|>=|\+)|\blen\(|maxlen|\.qsize|IsFull|[cC]apacity|MAX_|Max[A-Z]")
 
 
 def _buffers(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -151,14 +152,14 @@ class _Kept(NamedTuple):
 
 
 _LISTS = {
-    "javascript": _Kept(re.compile(r"^(\[\]|new Array(<[^()]*>)?\(\))$"), ("push",), ("shift", "splice")),
+    "javascript": _Kept(lazy_regex(r"^(\[\]|new Array(<[^()]*>)?\(\))$"), ("push",), ("shift", "splice")),
     "java": _Kept(
-        re.compile(r"^new (java\.util\.)?(ArrayDeque|LinkedList)<[^()]*>\(\)$"),
+        lazy_regex(r"^new (java\.util\.)?(ArrayDeque|LinkedList)<[^()]*>\(\)$"),
         ("add", "offer", "addLast", "push", "offerLast"),
         ("poll", "pollFirst", "remove", "removeFirst", "pop"),
     ),
     "kotlin": _Kept(
-        re.compile(r"^(ArrayDeque|LinkedList|mutableListOf)<[^()]*>\(\)$"),
+        lazy_regex(r"^(ArrayDeque|LinkedList|mutableListOf)<[^()]*>\(\)$"),
         ("add", "addLast"),
         ("removeFirst", "removeFirstOrNull", "removeAt", "poll"),
     ),

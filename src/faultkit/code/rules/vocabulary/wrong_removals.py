@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Value, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -25,7 +26,7 @@ _ON = frozenset(("on", "addListener", "addEventListener", "prependListener"))
 _ADDS = NamePattern(
     r"^(on|once|prependListener|subscribe|connect|register|(add|register)_?\w*([lL]istener|[oO]bserver|[cC]allback|[hH]andler))$"
 )
-_BOUND = re.compile(r"\.bind\s*\([^()]*\)$")
+_BOUND = lazy_regex(r"\.bind\s*\([^()]*\)$")
 _JVM_OFF = NamePattern(
     r"^(remove|unregister|deregister|detach)\w*(Listener|Observer|Callback|Handler|Subscriber)$"
 )
@@ -33,8 +34,8 @@ _PYTHON_OFF = frozenset(
     ("remove_listener", "remove_done_callback", "remove_handler", "remove_callback", "remove_observer",
      "off", "disconnect", "unsubscribe", "unregister", "remove_subscriber")
 )  # fmt: skip
-_PARTIAL = re.compile(r"^(functools\.)?partial\s*\(|^lambda\b")
-_SETTLES = re.compile(r"\b(resolve|reject|fulfil\w*|done)\s*\(")
+_PARTIAL = lazy_regex(r"^(functools\.)?partial\s*\(|^lambda\b")
+_SETTLES = lazy_regex(r"\b(resolve|reject|fulfil\w*|done)\s*\(")
 
 
 def removals_of_new_functions(facts: Facts) -> Iterator[tuple[Span, str]]:
@@ -330,7 +331,7 @@ def _leaves_listener(timer: Call, removals: list[Call], executor: Scope, facts: 
 
 # C#: registrations with tokens that live as long as the program.
 
-_LONG_TOKEN = re.compile(r"\b(_\w+|this\.\w+|\w*[lL]ifetime\w*|Application(Stopping|Stopped))\b")
+_LONG_TOKEN = lazy_regex(r"\b(_\w+|this\.\w+|\w*[lL]ifetime\w*|Application(Stopping|Stopped))\b")
 _ENDED = r"\b{name}\??\.(Dispose(Async)?|Unregister)\("
 
 
