@@ -8,6 +8,16 @@ _PY, _JS, _TS, _JAVA, _GO = "python", "javascript", "typescript", "java", "go"
 _CS, _KT, _RS = "csharp", "kotlin", "rust"
 
 CASES = [
+    # What a function was given is called `block`, too.
+    good("blocking-call-in-async-code", _KT, """
+        import io.netty.channel.ChannelDuplexHandler
+        import io.netty.channel.ChannelHandlerContext
+        class Handler : ChannelDuplexHandler() {
+          private fun inSpan(block: () -> Unit) { try { begin(); block() } finally { end() } }
+          private fun note(text: String) { inSpan { log.info(text) } }
+          override fun channelActive(ctx: ChannelHandlerContext) { note("new client") }
+        }
+    """),
     # An Optional of a map in memory is no answer of a store.
     good("blocking-call-in-async-code", _JAVA, """
         import reactor.core.publisher.Mono;

@@ -213,6 +213,22 @@ CASES = [
         "listener-leak",
         "java",
         """
+        @RestController
+        class Series {
+            private final SeriesService service;
+            @GetMapping("/series/{key}")
+            DeferredResult<Answer> read(@PathVariable String key) {
+                DeferredResult<Answer> result = new DeferredResult<>();
+                Futures.addCallback(service.latest(key), answerTo(result), MoreExecutors.directExecutor());
+                return result;
+            }
+        }
+        """,
+    ),
+    good(
+        "listener-leak",
+        "java",
+        """
         class WebSocketSessionContext {
             private final List<WebSocketEventListener> closeListeners = new LinkedList<>();
 

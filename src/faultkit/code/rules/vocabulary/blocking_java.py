@@ -31,7 +31,8 @@ def blocking_on_loop(facts: Facts) -> Iterator[Hit]:
         return
     for call in facts.calls:
         scope = facts.named_function_of(call)
-        blocks = call.method in _BLOCK and not call.arguments
+        # A bare `block()` is a function that was given.
+        blocks = call.method in _BLOCK and not call.arguments and bool(call.receiver_written)
         if scope is None or scope.is_async:
             continue
         if not (blocks or _JAVA.match(call.name) or blocks_on_jvm(call) or _is_plain_answer(call, facts)):

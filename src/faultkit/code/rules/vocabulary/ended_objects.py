@@ -258,7 +258,8 @@ def _added(facts: Facts) -> Iterator[Kept]:
             continue
         if call.assigned or ((call.is_returned or call.is_argument) and not _is_all_of_lambda(call, facts)):
             continue
-        if is_abort(call):
+        # `Futures.addCallback(future, …)`: the callback goes with its future.
+        if is_abort(call) or call.receiver_written == "Futures":
             continue
         scope = facts.named_function_of(call)
         given = _listener_of(call, facts)
