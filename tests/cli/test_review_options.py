@@ -297,6 +297,66 @@ def test_a_diff_shows_findings_on_changed_lines(project: Path, capsys: pytest.Ca
     assert not Path("x").exists()
 
 
+CALLS = """\
+import requests
+
+
+def load(url):
+    answer = requests.get(
+        url,
+        timeout=5,
+        headers={},
+    )
+    answer.raise_for_status()
+    return answer.json()["rows"]
+
+
+def save(url):
+    # fault: ignore-next-line[FK-R001] it is local
+    requests.post(url).raise_for_status()
+
+
+def other(url):
+    requests.get(url).raise_for_status()
+"""
+
+
+@pytest.mark.parametrize(
+    ("deleted", "found"),
+    [
+        ("        timeout=5,\n", [("FK-R001", "load")]),
+        ("    answer.raise_for_status()\n", [("FK-R026", "load")]),
+        ("    # fault: ignore-next-line[FK-R001] it is local\n", [("FK-R001", "save")]),
+        ("        headers={},\n", []),
+        ("def save(url):\n", []),
+    ],
+)
+def test_a_diff_shows_findings_that_a_deleted_line_causes(
+    project: Path, capsys: pytest.CaptureFixture[str], deleted: str, found: list[tuple[str, str]]
+) -> None:
+    Path("app.py").write_text(CALLS)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    git("mv", "app.py", "moved.py")
+    Path("moved.py").write_text("# new\n" + CALLS.replace(deleted, ""))
+    shown = review(capsys, ".", "--select", "FK-R001,FK-R026", "--diff", "HEAD")
+    assert [(each["rule"], each["function"]) for each in shown["findings"]] == found
+    assert shown["hidden"]["unchanged"] == 1
+
+
+def test_a_diff_shows_findings_that_another_line_causes(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "import time\n\n\ndef wait():\n    time.sleep(1)\n"
+    Path("app.py").write_text(text)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    Path("app.py").write_text(text.replace("def wait", "async def wait"))
+    assert places(review(capsys, ".", "--select", "FK-P001", "--diff", "HEAD")) == ["app.py FK-P001"]
+
+
 def test_sarif_names_files_from_the_top_of_the_repository(
     project: Path, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,10 +37,11 @@ from faultkit.code.review.baseline import (
     empty_baseline,
     read_baseline,
 )
-from faultkit.code.review.changed_lines import ChangedLines, changed_lines
+from faultkit.code.review.changed_lines import changed_lines
 from faultkit.code.review.config_file import ReviewConfig, config_for, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
-from faultkit.code.review.outcome import JudgedFinding, hide, is_at_least, judge, shown
+from faultkit.code.review.new_findings import hide_old
+from faultkit.code.review.outcome import is_at_least, judge, shown
 from faultkit.code.review.review_files import (
     FilesFound,
     FileToReview,
@@ -120,7 +122,7 @@ def _choice_options(command: F) -> F:
             "--diff",
             "since",
             metavar="REF",
-            help="Report only findings on lines that changed since this git ref.",
+            help="Report only findings that are new since this git ref, or on lines that changed since.",
         ),
         click.option(
             "--jobs",
@@ -236,7 +238,8 @@ def command(
     changed = None if since is None else changed_lines(since, list(names))
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
     is_alone = (STDIN in paths or _is_file(names)) and not is_strict
-    files = tuple(_reviewed(wanted, rules, is_alone, jobs, no_cache))
+    run = partial(_reviewed, rules=rules, jobs=jobs, no_cache=no_cache)
+    files = tuple(run(wanted, is_alone))
     by = judgement_of(settings, flags)
     findings = [each for file in files for each in judge(file, by)]
     fixed: dict[Identity, int] = {}
@@ -249,7 +252,12 @@ def command(
             return 0
         findings, fixed = against(baseline, findings, reviewed)
     if changed is not None:
-        findings = hide(findings, "unchanged", lambda each: not _is_changed(each, changed))
+        findings = hide_old(
+            findings,
+            wanted,
+            changed,
+            lambda old: [each for file in run(old, False) for each in judge(file, by)],
+        )
     review = Review(
         (*files, *found.skipped),
         tuple(findings),
@@ -298,10 +306,6 @@ def _format(given: str | None, as_json: bool, prove: bool) -> str:
 
 def _is_file(names: Sequence[str]) -> bool:
     return len(names) == 1 and names[0] != STDIN and not os.path.isdir(names[0])
-
-
-def _is_changed(judged: JudgedFinding, changed: ChangedLines) -> bool:
-    return changed.touch(judged.path, judged.finding.line, judged.finding.end_line)
 
 
 def _names(paths: Sequence[str], stdin_filename: str | None, language: Language | None) -> tuple[str, ...]:
@@ -383,7 +387,7 @@ def _root(names: Sequence[str]) -> str:
 
 
 def _reviewed(
-    wanted: list[FileToReview], rules: tuple[Rule, ...], is_alone: bool, jobs: int | None, no_cache: bool
+    wanted: list[FileToReview], is_alone: bool, rules: tuple[Rule, ...], jobs: int | None, no_cache: bool
 ) -> Iterator[ReviewedFile]:
     """Yield the reviewed files, with a progress bar if stderr is a terminal."""
     if is_alone:
