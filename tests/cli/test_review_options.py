@@ -258,6 +258,32 @@ def test_a_baseline_hides_what_it_has(project: Path, capsys: pytest.CaptureFixtu
     assert json.loads(Path("review.json").read_text()) == {"version": 1, "findings": []}
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--kind", "performance"],
+        ["--min-severity", "critical"],
+        ["--min-confidence", "0.99"],
+        ["--select", "FK-P"],
+        ["--exclude", "app.py"],
+    ],
+)
+def test_a_baseline_keeps_what_a_review_does_not_look_at_or_show(
+    project: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    Path("slow.py").write_text("import time\n\n\nasync def wait():\n    time.sleep(1)\n")
+    args = (".", "--baseline", "review.json")
+    assert invoke(["review", *args, "--write-baseline"]) == 0
+    before = Path("review.json").read_text()
+    number = len(json.loads(before)["findings"])
+    assert review(capsys, *args, *more)["fixed"] == []
+    assert invoke(["review", *args, *more, "--write-baseline"]) == 0
+    assert Path("review.json").read_text() == before
+    said = capsys.readouterr().err
+    assert said.startswith(f"wrote {number} findings to review.json, ")
+    assert said.endswith(" of them from before, which this run did not look at or show\n")
+
+
 def test_the_baseline_of_a_configuration_file_is_in_its_folder(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

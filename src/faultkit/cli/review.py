@@ -36,12 +36,13 @@ from faultkit.code.review.baseline import (
     baseline_text,
     empty_baseline,
     read_baseline,
+    renewed,
 )
 from faultkit.code.review.changed_lines import changed_lines
 from faultkit.code.review.config_file import ReviewConfig, config_for, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
 from faultkit.code.review.new_findings import hide_old
-from faultkit.code.review.outcome import is_at_least, judge, shown
+from faultkit.code.review.outcome import JudgedFinding, is_at_least, judge, rules_judged, shown
 from faultkit.code.review.review_files import (
     FilesFound,
     FileToReview,
@@ -244,11 +245,9 @@ def command(
     findings = [each for file in files for each in judge(file, by)]
     fixed: dict[Identity, int] = {}
     if baseline is not None and baseline_path is not None:
-        paths_reviewed = frozenset(file.path for file in files if not file.skipped)
-        reviewed = Reviewed(paths_reviewed, frozenset(rule.id for rule in rules))
+        reviewed = {file.path: rules_judged(file, rules, by) for file in files}
         if write_baseline:
-            write_output(baseline_path, baseline_text(baseline, findings, reviewed))
-            click.echo(f"wrote {count_of(len(shown(findings)), 'finding')} to {baseline_path}", err=True)
+            _write_baseline(baseline_path, baseline, findings, reviewed)
             return 0
         findings, fixed = against(baseline, findings, reviewed)
     if changed is not None:
@@ -373,6 +372,15 @@ def _baseline(path: str | None, write: bool) -> Baseline | None:
     if write:
         return empty_baseline(path)
     raise InputError(path, "cannot be read: there is no such file; --write-baseline writes it")
+
+
+def _write_baseline(path: str, old: Baseline, findings: Sequence[JudgedFinding], reviewed: Reviewed) -> None:
+    new = renewed(old, findings, reviewed)
+    write_output(path, baseline_text(new))
+    number = sum(new.known.values())
+    kept = number - len(shown(findings))
+    kept_text = f", {kept} of them from before, which this run did not look at or show" if kept else ""
+    click.echo(f"wrote {count_of(number, 'finding')} to {path}{kept_text}", err=True)
 
 
 def _root(names: Sequence[str]) -> str:
