@@ -18,6 +18,7 @@ from faultkit.code.source_files import (
     extract,
     folder_of,
     function_names,
+    is_excluded,
     local_path,
     read_changeable,
     read_source,
@@ -259,6 +260,14 @@ def test_in_a_repository_the_rules_above_the_folder_count_too(tmp_path: Path) ->
     write(tmp_path, ".git/info/exclude", text="secret.py\n")
     write(tmp_path, "pkg/a.py", "pkg/a_pb2.py", "pkg/secret.py")
     assert found(tmp_path / "pkg") == ["a.py"]
+
+
+def test_a_folder_that_gitignore_excludes_is_known(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, "build/a/b.py", "src/a.py")
+    (tmp_path / ".gitignore").write_text("build/\n")
+    names = ("build", "build/a", "src", ".")
+    assert [is_excluded(tmp_path / name) for name in names] == [True, True, False, False]
 
 
 def test_an_invalid_pattern_does_not_disable_the_others(tmp_path: Path) -> None:

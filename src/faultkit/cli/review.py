@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.base.files import check_output_path, path_within, write_output
+from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of
 from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
 from faultkit.cli.review_output import (
@@ -25,6 +25,7 @@ from faultkit.cli.review_output import (
     print_for_ci,
     print_review,
     review_document,
+    skipped_lines,
 )
 from faultkit.cli.shared_options import add_options, json_option, print_json
 from faultkit.code import Language, language_named
@@ -225,7 +226,10 @@ def command(
         min_confidence,
     )
     asked = ProofFlags(**proof_flags)
+    asked.check()
     form = _format(output_format, as_json, asked.prove)
+    if sarif_accepted and sarif is None and form != "sarif":
+        raise InputError("--sarif-accepted", "expected --sarif FILE or --format sarif beside it, got neither")
     if asked.prove and not _is_file(paths):
         raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
     baseline_path = _baseline_path(baseline_file, write_baseline, settings)
@@ -323,7 +327,13 @@ def _names(paths: Sequence[str], stdin_filename: str | None, language: Language 
 
 
 def _standard_input() -> bytes:
-    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    # The stream of a closed standard input was replaced by an empty one.
+    if sys.__stdin__ is None:
+        raise InputError(STDIN, "expected source on standard input, which is closed")
+    try:
+        data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(STDIN, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     if len(data) > MOST_BYTES:
         raise InputError(STDIN, f"expected at most {MOST_BYTES // 2**20} MiB of source, got more")
     return data
@@ -342,6 +352,8 @@ def _check_found(paths: Sequence[str], found: FilesFound) -> None:
         return
     others = languages_found(found.skipped)
     none = f"none, but {others}" if others else "none"
+    unknown = "; ".join(skipped_lines([file for file in found.skipped if not file.language]))
+    none += f" ({unknown})" if unknown else ""
     raise InputError(
         " ".join(paths), f"expected source files of a language that the rules know, found {none}"
     )
@@ -350,13 +362,7 @@ def _check_found(paths: Sequence[str], found: FilesFound) -> None:
 def _baseline_path(given: str | None, write: bool, settings: ReviewConfig) -> str | None:
     path = given
     if path is None and settings.baseline is not None:
-        try:
-            # The configuration of a foreign project must not name what is written elsewhere.
-            path = os.path.relpath(
-                path_within(os.path.join(settings.folder, settings.baseline), settings.folder)
-            )
-        except ValueError as error:
-            raise InputError("baseline", f'{error}, got "{settings.baseline}"') from None
+        path = os.path.relpath(os.path.realpath(os.path.join(settings.folder, settings.baseline)))
     if path is None and write:
         raise InputError("--write-baseline", "expected the file to write as --baseline FILE, got none")
     if path is not None and write:

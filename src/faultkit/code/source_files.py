@@ -271,7 +271,16 @@ def folder_of(path: str | os.PathLike[str]) -> Path:
         raise InputError(name, f"expected a folder: {why.lower()}") from None
     if not os.path.isdir(folder):
         raise InputError(name, "expected a folder, got a file")
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     return folder
+
+
+def is_excluded(folder: Path) -> bool:
+    """Return whether a `.gitignore` above an absolute folder excludes it."""
+    return _is_ignored(f"{folder}/", _rules_above(folder))
 
 
 def source_files(
