@@ -25,7 +25,7 @@ def test_without_one_it_is_the_usual_place_of_the_system(
     platform: str, state: str, cache: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", platform)
-    env = {"HOME": "/home/a", "XDG_STATE_HOME": ""}
+    env = {"HOME": "/home/a", "XDG_STATE_HOME": "", "XDG_CACHE_HOME": "relative/cache"}
     assert (state_folder(env), cache_folder(env)) == (Path(state), Path(cache))
 
 

@@ -18,7 +18,9 @@ from faultkit.code.source_files import (
     extract,
     folder_of,
     function_names,
+    is_excluded,
     local_path,
+    read_changeable,
     read_source,
     source_files,
 )
@@ -260,6 +262,14 @@ def test_in_a_repository_the_rules_above_the_folder_count_too(tmp_path: Path) ->
     assert found(tmp_path / "pkg") == ["a.py"]
 
 
+def test_a_folder_that_gitignore_excludes_is_known(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, "build/a/b.py", "src/a.py")
+    (tmp_path / ".gitignore").write_text("build/\n")
+    names = ("build", "build/a", "src", ".")
+    assert [is_excluded(tmp_path / name) for name in names] == [True, True, False, False]
+
+
 def test_an_invalid_pattern_does_not_disable_the_others(tmp_path: Path) -> None:
     write(tmp_path, ".gitignore", text="!\nb.py\n")
     write(tmp_path, "a.py", "b.py")
@@ -310,12 +320,35 @@ def test_binary_and_huge_files_are_skipped_and_reported(tmp_path: Path) -> None:
     assert skipped == [("binary.py", "is a binary file"), ("huge.py", "is larger than 100 bytes")]
 
 
-def test_a_name_that_is_not_utf_8_is_reported(tmp_path: Path) -> None:
-    with open(os.fsencode(tmp_path) + b"/\xff.py", "w"):
-        pass
-    skipped: list[str] = []
-    assert list(source_files(tmp_path, skip=lambda path, why: skipped.append(why))) == []
-    assert skipped == ["has a name that is not UTF-8"]
+@pytest.mark.parametrize("patterns", [b"", b"x\n", b"ignored*\nno\xfe/\n"])
+def test_a_name_that_is_not_utf_8_is_reported(tmp_path: Path, patterns: bytes) -> None:
+    top = os.fsencode(tmp_path)
+    (tmp_path / ".gitignore").write_bytes(patterns)
+    write(tmp_path, "fine.py")
+    os.mkdir(top + b"/d\xff")
+    for name in (b"\xff.py", b"notes\xff.txt", b"d\xff/a.py"):
+        with open(top + b"/" + name, "w"):
+            pass
+    if b"ignored" in patterns:
+        os.mkdir(top + b"/no\xfe")
+        for name in (b"ignored\xff.py", b"no\xfe/a.py"):
+            with open(top + b"/" + name, "w"):
+                pass
+    skipped: list[tuple[str, str]] = []
+    files = source_files(tmp_path, skip=lambda path, why: skipped.append((path, why)))
+    assert [each.relative for each in files] == ["fine.py"]
+    assert skipped == [
+        ("d\ufffd/a.py", "has a name that is not UTF-8"),
+        ("\ufffd.py", "has a name that is not UTF-8"),
+    ]
+
+
+def test_a_file_to_change_has_a_name_in_utf_8(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/\xff.py"
+    with open(path, "w") as opened:
+        opened.write("x = 1\n")
+    with pytest.raises(InputError, match="expected a name in UTF-8, which a diff needs"):
+        read_changeable(os.fsdecode(path))
 
 
 def test_a_folder_may_be_named_as_editors_do(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ def cache_folder(env: Mapping[str, str]) -> Path:
 
 
 def _folder(env: Mapping[str, str], variable: str, usual: str, on_macos: str) -> Path:
-    if given := env.get(variable):
-        return Path(given) / _NAME
+    # The specification says that a relative path is invalid and to be ignored.
+    given = Path(env.get(variable, ""))
+    if given.is_absolute():
+        return given / _NAME
     home = Path(env.get("HOME") or Path.home())
     return home / (on_macos if sys.platform == "darwin" else usual) / _NAME

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_DURATION = "3s"
 _OPTIONS = (
     click.option(
         "--prove",
@@ -57,8 +58,7 @@ _OPTIONS = (
     click.option(
         "--prove-duration",
         metavar="TIME",
-        default="3s",
-        show_default=True,
+        show_default=_DURATION,
         help="With --prove: how long calls are sent under each fault.",
     ),
 )
@@ -81,7 +81,23 @@ class ProofFlags:
     upstream: tuple[str, ...]
     route: str | None
     python: str | None
-    prove_duration: str
+    prove_duration: str | None
+
+    def check(self) -> None:
+        """Raise InputError for an option that is given without --prove."""
+        given = {
+            "--rule": self.rule,
+            "--safe": self.safe is True,
+            "--unsafe": self.safe is False,
+            "--upstream": self.upstream,
+            "--route": self.route is not None,
+            "--python": self.python is not None,
+            "--prove-duration": self.prove_duration is not None,
+        }
+        for option, is_given in given.items():
+            if is_given and not self.prove:
+                instead = "; --select names the rules of a review" if option == "--rule" else ""
+                raise InputError(option, f"expected --prove beside it, got none{instead}")
 
     def settings(self) -> ProofSettings:
         """Return the settings of the proof. Raises InputError."""
@@ -91,7 +107,7 @@ class ProofFlags:
             upstreams=dict(map(_name_and_url, self.upstream)),
             route=self.route,
             python=self.python,
-            duration_s=_proof_seconds(self.prove_duration),
+            duration_s=_proof_seconds(self.prove_duration or _DURATION),
         )
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.base.files import check_output_path, path_within, write_output
+from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of
 from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
 from faultkit.cli.review_output import (
@@ -24,6 +25,7 @@ from faultkit.cli.review_output import (
     print_for_ci,
     print_review,
     review_document,
+    skipped_lines,
 )
 from faultkit.cli.shared_options import add_options, json_option, print_json
 from faultkit.code import Language, language_named
@@ -35,11 +37,13 @@ from faultkit.code.review.baseline import (
     baseline_text,
     empty_baseline,
     read_baseline,
+    renewed,
 )
-from faultkit.code.review.changed_lines import ChangedLines, changed_lines
+from faultkit.code.review.changed_lines import changed_lines
 from faultkit.code.review.config_file import ReviewConfig, config_for, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
-from faultkit.code.review.outcome import JudgedFinding, hide, is_at_least, judge, shown
+from faultkit.code.review.new_findings import hide_old
+from faultkit.code.review.outcome import JudgedFinding, is_at_least, judge, rules_judged, shown
 from faultkit.code.review.review_files import (
     FilesFound,
     FileToReview,
@@ -120,7 +124,7 @@ def _choice_options(command: F) -> F:
             "--diff",
             "since",
             metavar="REF",
-            help="Report only findings on lines that changed since this git ref.",
+            help="Report only findings that are new since this git ref, or on lines that changed since.",
         ),
         click.option(
             "--jobs",
@@ -222,7 +226,10 @@ def command(
         min_confidence,
     )
     asked = ProofFlags(**proof_flags)
+    asked.check()
     form = _format(output_format, as_json, asked.prove)
+    if sarif_accepted and sarif is None and form != "sarif":
+        raise InputError("--sarif-accepted", "expected --sarif FILE or --format sarif beside it, got neither")
     if asked.prove and not _is_file(paths):
         raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
     baseline_path = _baseline_path(baseline_file, write_baseline, settings)
@@ -236,20 +243,24 @@ def command(
     changed = None if since is None else changed_lines(since, list(names))
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
     is_alone = (STDIN in paths or _is_file(names)) and not is_strict
-    files = tuple(_reviewed(wanted, rules, is_alone, jobs, no_cache))
+    run = partial(_reviewed, rules=rules, jobs=jobs, no_cache=no_cache)
+    files = tuple(run(wanted, is_alone))
     by = judgement_of(settings, flags)
     findings = [each for file in files for each in judge(file, by)]
     fixed: dict[Identity, int] = {}
     if baseline is not None and baseline_path is not None:
-        paths_reviewed = frozenset(file.path for file in files if not file.skipped)
-        reviewed = Reviewed(paths_reviewed, frozenset(rule.id for rule in rules))
+        reviewed = {file.path: rules_judged(file, rules, by) for file in files}
         if write_baseline:
-            write_output(baseline_path, baseline_text(baseline, findings, reviewed))
-            click.echo(f"wrote {count_of(len(shown(findings)), 'finding')} to {baseline_path}", err=True)
+            _write_baseline(baseline_path, baseline, findings, reviewed)
             return 0
         findings, fixed = against(baseline, findings, reviewed)
     if changed is not None:
-        findings = hide(findings, "unchanged", lambda each: not _is_changed(each, changed))
+        findings = hide_old(
+            findings,
+            wanted,
+            changed,
+            lambda old: [each for file in run(old, False) for each in judge(file, by)],
+        )
     review = Review(
         (*files, *found.skipped),
         tuple(findings),
@@ -300,10 +311,6 @@ def _is_file(names: Sequence[str]) -> bool:
     return len(names) == 1 and names[0] != STDIN and not os.path.isdir(names[0])
 
 
-def _is_changed(judged: JudgedFinding, changed: ChangedLines) -> bool:
-    return changed.touch(judged.path, judged.finding.line, judged.finding.end_line)
-
-
 def _names(paths: Sequence[str], stdin_filename: str | None, language: Language | None) -> tuple[str, ...]:
     """Return the paths, with a name in place of standard input."""
     if STDIN not in paths:
@@ -320,7 +327,13 @@ def _names(paths: Sequence[str], stdin_filename: str | None, language: Language 
 
 
 def _standard_input() -> bytes:
-    data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    # The stream of a closed standard input was replaced by an empty one.
+    if sys.__stdin__ is None:
+        raise InputError(STDIN, "expected source on standard input, which is closed")
+    try:
+        data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(STDIN, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     if len(data) > MOST_BYTES:
         raise InputError(STDIN, f"expected at most {MOST_BYTES // 2**20} MiB of source, got more")
     return data
@@ -339,6 +352,8 @@ def _check_found(paths: Sequence[str], found: FilesFound) -> None:
         return
     others = languages_found(found.skipped)
     none = f"none, but {others}" if others else "none"
+    unknown = "; ".join(skipped_lines([file for file in found.skipped if not file.language]))
+    none += f" ({unknown})" if unknown else ""
     raise InputError(
         " ".join(paths), f"expected source files of a language that the rules know, found {none}"
     )
@@ -347,13 +362,7 @@ def _check_found(paths: Sequence[str], found: FilesFound) -> None:
 def _baseline_path(given: str | None, write: bool, settings: ReviewConfig) -> str | None:
     path = given
     if path is None and settings.baseline is not None:
-        try:
-            # The configuration of a foreign project must not name what is written elsewhere.
-            path = os.path.relpath(
-                path_within(os.path.join(settings.folder, settings.baseline), settings.folder)
-            )
-        except ValueError as error:
-            raise InputError("baseline", f'{error}, got "{settings.baseline}"') from None
+        path = os.path.relpath(os.path.realpath(os.path.join(settings.folder, settings.baseline)))
     if path is None and write:
         raise InputError("--write-baseline", "expected the file to write as --baseline FILE, got none")
     if path is not None and write:
@@ -371,6 +380,15 @@ def _baseline(path: str | None, write: bool) -> Baseline | None:
     raise InputError(path, "cannot be read: there is no such file; --write-baseline writes it")
 
 
+def _write_baseline(path: str, old: Baseline, findings: Sequence[JudgedFinding], reviewed: Reviewed) -> None:
+    new = renewed(old, findings, reviewed)
+    write_output(path, baseline_text(new))
+    number = sum(new.known.values())
+    kept = number - len(shown(findings))
+    kept_text = f", {kept} of them from before, which this run did not look at or show" if kept else ""
+    click.echo(f"wrote {count_of(number, 'finding')} to {path}{kept_text}", err=True)
+
+
 def _root(names: Sequence[str]) -> str:
     """Return the folder that paths in SARIF are relative to: the repository, else this folder, else DIR."""
     first = Path(os.path.realpath(names[0]))
@@ -383,7 +401,7 @@ def _root(names: Sequence[str]) -> str:
 
 
 def _reviewed(
-    wanted: list[FileToReview], rules: tuple[Rule, ...], is_alone: bool, jobs: int | None, no_cache: bool
+    wanted: list[FileToReview], is_alone: bool, rules: tuple[Rule, ...], jobs: int | None, no_cache: bool
 ) -> Iterator[ReviewedFile]:
     """Yield the reviewed files, with a progress bar if stderr is a terminal."""
     if is_alone:

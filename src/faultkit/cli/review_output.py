@@ -90,6 +90,7 @@ def review_document(review: Review) -> dict[str, Any]:
             "comment": review.hidden("comment"),
             "baseline": review.hidden("baseline"),
             "unchanged": review.hidden("unchanged"),
+            "severity": review.hidden("severity"),
             "confidence": review.hidden("confidence"),
         },
         "fixed": [
@@ -162,6 +163,8 @@ def _print_end(review: Review, console: Console) -> None:
     counts = {each: severities.count(each) for each in reversed(SEVERITIES)}
     by = ", ".join(f"{count} {each}" for each, count in counts.items() if count)
     found = f"{count_of(len(severities), 'finding')} ({by})" if by else "nothing found"
+    if not review.rules:
+        found = "no rule was run"
     count = count_of(len(review.looked_at), "file")
     console.print(f"{count}: {found}{_scores_text(review)}", markup=False)
     for line in _not_shown(review):
@@ -171,7 +174,7 @@ def _print_end(review: Review, console: Console) -> None:
 
 def _print_warnings(review: Review) -> None:
     """Print on stderr what was not read."""
-    for line in _skipped(review.skipped):
+    for line in skipped_lines(review.skipped):
         click.echo(line, err=True)
     for file in review.files:
         if file.broken_lines:
@@ -197,6 +200,8 @@ def _not_shown(review: Review) -> Iterable[str]:
         titles = [f"{count} of {BY_NAME[name].title}" for name, count in left_out.items()]
         of = f" ({', '.join(titles)})" if len(titles) > 1 else f" of {BY_NAME[next(iter(left_out))].title}"
         yield f"not reviewed: {total}{of}; --include {','.join(left_out)} reviews them"
+    if minor := review.hidden("severity"):
+        yield f"not shown: {count_of(minor, 'finding')} below min-severity"
     if possible := review.hidden("confidence"):
         lowest = min(each.finding.confidence for each in review.findings if each.hidden == "confidence")
         count = count_of(possible, "finding")
@@ -212,7 +217,7 @@ def _not_shown(review: Review) -> Iterable[str]:
         yield f"not shown: {count_of(unchanged, 'finding')} on lines that did not change since {review.since}"
 
 
-def _skipped(files: Sequence[ReviewedFile]) -> Iterable[str]:
+def skipped_lines(files: Sequence[ReviewedFile]) -> Iterable[str]:
     """Yield why files were skipped, those with the same reason together."""
     reasons: dict[str, list[ReviewedFile]] = {}
     for file in files:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import unquote
 
 from faultkit.base.errors import InputError
+from faultkit.base.text import has_utf8, with_utf8
 from faultkit.code.functions import find_function, list_functions
 from faultkit.code.languages import LANGUAGES, Language, known_language_of, language_of, language_of_script
 from faultkit.code.languages.syntax import Syntax, parse
@@ -183,8 +184,12 @@ class ChangeableFile:
 
 
 def read_changeable(path: str | os.PathLike[str], language: Language | None = None) -> ChangeableFile:
-    """Read a file to be changed. Raises InputError if it is not UTF-8, because a diff is UTF-8."""
+    """Read a file to be changed. Raises InputError if it, or its name, is not UTF-8, as diffs are."""
     source = read_source(path, language)
+    if not has_utf8(source.path):
+        raise InputError(
+            with_utf8(source.path), "expected a name in UTF-8, which a diff needs, got other bytes"
+        )
     with open(source.path, "rb") as opened:
         raw = opened.read(MOST_BYTES + 1)
     if raw.removeprefix(codecs.BOM_UTF8) != source.source:
@@ -266,7 +271,16 @@ def folder_of(path: str | os.PathLike[str]) -> Path:
         raise InputError(name, f"expected a folder: {why.lower()}") from None
     if not os.path.isdir(folder):
         raise InputError(name, "expected a folder, got a file")
+    try:
+        os.scandir(folder).close()
+    except OSError as error:
+        raise InputError(name, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     return folder
+
+
+def is_excluded(folder: Path) -> bool:
+    """Return whether a `.gitignore` above an absolute folder excludes it."""
+    return _is_ignored(f"{folder}/", _rules_above(folder))
 
 
 def source_files(
@@ -361,19 +375,11 @@ def _source_file(
         on_skip(relative, f"is larger than {most_bytes:,} bytes")
     elif b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         on_skip(relative, "is a binary file")
-    elif not _is_utf8(relative):
-        on_skip(relative.encode("utf-8", "replace").decode(), "has a name that is not UTF-8")
+    elif not has_utf8(relative):
+        on_skip(with_utf8(relative), "has a name that is not UTF-8")
     else:
         return FolderFile(entry.path, relative, language)
     return None
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _rules_above(folder: Path) -> tuple[_Rules, ...]:
@@ -423,7 +429,7 @@ def _is_pattern(line: str) -> bool:
 def _is_ignored(path: str, rules: tuple[_Rules, ...]) -> bool:
     """Return whether a path is ignored; the innermost file with a matching pattern decides."""
     for each in reversed(rules):
-        decision = each.spec.check_file(path[len(each.base) + 1 :]).include
+        decision = each.spec.check_file(with_utf8(path[len(each.base) + 1 :])).include
         if decision is not None:
             return decision
     return False

@@ -15,9 +15,10 @@ from faultkit.code.review.baseline import (
     baseline_text,
     empty_baseline,
     read_baseline,
+    renewed,
 )
 from faultkit.code.review.engine import findings_of
-from faultkit.code.review.outcome import JudgedFinding
+from faultkit.code.review.outcome import Hiding, JudgedFinding
 
 RULES = frozenset({"FK-R001"})
 
@@ -35,12 +36,12 @@ TWICE = f"import requests\n{CALL}{CALL}"
 def written(folder: Path, findings: list[JudgedFinding], *names: str) -> Path:
     path = folder / "b.json"
     start = read_baseline(str(path)) if path.exists() else empty_baseline(str(path))
-    path.write_text(baseline_text(start, findings, reviewed(folder, *names)))
+    path.write_text(baseline_text(renewed(start, findings, reviewed(folder, *names))))
     return path
 
 
 def reviewed(folder: Path, *names: str) -> Reviewed:
-    return Reviewed(frozenset(str(folder / name) for name in names), RULES)
+    return {str(folder / name): RULES for name in names}
 
 
 def test_equal_findings_are_counted(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_only_what_was_looked_at_can_be_fixed(tmp_path: Path) -> None:
     path = written(tmp_path, both, "a.py", "b.py")
     baseline = read_baseline(str(path))
     assert [key[1] for key in against(baseline, [], reviewed(tmp_path, "a.py"))[1]] == ["a.py"]
-    others = Reviewed(frozenset({str(tmp_path / "a.py")}), frozenset({"FK-R003"}))
+    others = {str(tmp_path / "a.py"): frozenset({"FK-R003"})}
     assert against(baseline, [], others)[1] == {}
     (tmp_path / "b.py").unlink()
     assert [key[1] for key in against(baseline, [], others)[1]] == ["b.py"]
@@ -78,6 +79,18 @@ def test_a_new_baseline_keeps_what_was_not_looked_at(tmp_path: Path) -> None:
 def test_what_is_hidden_is_not_written(tmp_path: Path) -> None:
     found = [replace(each, hidden="comment") for each in judged(tmp_path, "a.py", TWICE)]
     assert json.loads(written(tmp_path, found, "a.py").read_text())["findings"] == []
+
+
+@pytest.mark.parametrize("threshold", ["severity", "confidence"])
+def test_what_a_threshold_hides_is_kept_but_not_added(tmp_path: Path, threshold: Hiding) -> None:
+    first, second = judged(tmp_path, "a.py", TWICE)
+    hidden = [replace(each, hidden=threshold) for each in (first, second)]
+    path = written(tmp_path, [first], "a.py")
+    for found in (hidden, [first, hidden[1]], [hidden[0]]):
+        (entry,) = json.loads(written(tmp_path, found, "a.py").read_text())["findings"]
+        assert "count" not in entry
+    assert against(read_baseline(str(path)), hidden, reviewed(tmp_path, "a.py"))[1] == {}
+    assert json.loads(written(tmp_path, [], "a.py").read_text())["findings"] == []
 
 
 def test_lines_that_a_message_names_do_not_count(tmp_path: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from faultkit.code.review.engine import findings_of
-from faultkit.code.review.outcome import Judgement, hide, judge, shown
+from faultkit.code.review.outcome import Judgement, hide, judge, rules_judged, shown
 from faultkit.code.review.path_patterns import path_patterns
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.rules.rule import POSSIBLE, Severity
@@ -44,6 +45,20 @@ def test_rules_are_ignored_for_paths() -> None:
     assert outcome(by=Judgement(ignores=[here])) == []
     assert outcome(by=Judgement(ignores=[(path_patterns(["b.py"], "/p"), ("FK-R",))])) == [("", "")]
     assert outcome(by=Judgement(ignores=[(path_patterns(["a.py"], "/p"), ("FK-P",))])) == [("", "")]
+
+
+def test_rules_that_were_not_run_or_do_not_count_are_not_judged() -> None:
+    def judged(file: ReviewedFile = FILE, **by: Any) -> bool:
+        return rules_judged(file, [FINDING.rule], Judgement(**by)) == {"FK-R001"}
+
+    assert judged()
+    assert judged(kind="reliability")
+    assert judged(min_severity="critical")
+    assert not judged(kind="performance")
+    assert not judged(ignores=[(path_patterns(["a.py"], "/p"), ("FK-R",))])
+    assert not judged(replace(FILE, skipped="is a binary file"))
+    assert not judged(replace(FILE, context="tests"))
+    assert not judged(replace(FILE, context="browser"))
 
 
 @pytest.mark.parametrize(

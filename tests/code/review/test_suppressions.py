@@ -112,6 +112,57 @@ def test_an_unknown_name_is_reported() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        ("ignore[FK-R001 it is local", "fault: ignore[ suppresses nothing: there is no ] behind its names"),
+        (
+            "ignore-file[FK-R001, it is local",
+            "fault: ignore-file[ suppresses nothing: there is no ] behind its names",
+        ),
+        (
+            "ignore[] it is local",
+            "fault: ignore[] suppresses nothing: write names of rules, or no brackets for all",
+        ),
+        ("ignore[ , ]", "fault: ignore[] suppresses nothing: write names of rules, or no brackets for all"),
+        (
+            "ignore FK-R001: it is local",
+            "fault: ignore FK-R001 suppresses nothing: write fault: ignore[FK-R001]",
+        ),
+        ("ignore fk-r", "fault: ignore fk-r suppresses nothing: write fault: ignore[fk-r]"),
+        (
+            "ignore http-call-without-timeout, local",
+            "fault: ignore http-call-without-timeout suppresses nothing: "
+            "write fault: ignore[http-call-without-timeout]",
+        ),
+    ],
+)
+def test_a_suppression_whose_names_cannot_be_read_suppresses_nothing(comment: str, message: str) -> None:
+    code = f"    requests.get(url)  # fault: {comment}\n"
+    assert lines(PYTHON + code) == [3]
+    assert about(code) == [("FK-S001", 3, message)]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "ignore",
+        "ignore: local",
+        "ignore well-known",
+        "ignore deadlock is not possible",
+        "ignore [FK-R001] local",
+    ],
+)
+def test_a_reason_is_not_taken_for_a_name(comment: str) -> None:
+    code = f"    requests.get(url)  # fault: {comment}\n"
+    assert lines(PYTHON + code) == []
+    assert about(code) == []
+
+
+def test_names_behind_a_blank_are_names() -> None:
+    assert lines(PYTHON + "    requests.get(url)  # fault: ignore [FK-R003] local\n") == [3]
+
+
 def test_unused_suppressions_are_reported() -> None:
     assert about("    x = 1  # fault: ignore\n") == [("FK-S002", 3, "fault: ignore: no finding")]
     assert about("    x = 1  # fault: ignore[FK-R001, FK-R003]\n") == [

@@ -67,6 +67,9 @@ def test_a_result_names_rule_place_and_function() -> None:
 def test_all_rules_are_described_in_the_order_of_the_table() -> None:
     driver = sarif_document([])["runs"][0]["tool"]["driver"]
     assert [each["id"] for each in driver["rules"]] == [rule.id for rule in RULES]
+    for each, rule in zip(driver["rules"], RULES, strict=True):
+        help_text = f"{rule.fix} `fault explain {rule.id}` shows bad and good code."
+        assert each["help"] == {"text": help_text, "markdown": help_text}
 
 
 def fingerprints(text: str) -> list[str]:

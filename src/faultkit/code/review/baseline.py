@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from faultkit.base.documents.checks import mapping, sequence, shown, whole_numbe
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
 from faultkit.base.patterns import lazy_regex
-from faultkit.code.review.outcome import JudgedFinding
+from faultkit.code.review.outcome import Hiding, JudgedFinding
 from faultkit.code.rules.rule import Finding
 
 FORMAT = 1
@@ -26,6 +26,8 @@ _LINE_NUMBER = lazy_regex(r"\blines? \d+(?:(?:, | and )\d+)*")
 Identity: TypeAlias = tuple[str, str, str, str]
 """Rule, file, function and message."""
 _KEYS = ("rule", "file", "function", "message")
+_THRESHOLDS: tuple[Hiding, ...] = ("severity", "confidence")
+"""What hides findings that are found nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,8 @@ def _folder_of(path: str) -> str:
     return os.path.dirname(os.path.realpath(path))
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """What a review looked at: the absolute paths of its files, and the ids of its rules."""
-
-    paths: frozenset[str]
-    rules: frozenset[str]
+Reviewed: TypeAlias = Mapping[str, frozenset[str]]
+"""What a review looked at: the ids of the rules whose findings count, by the absolute path of each file."""
 
 
 def against(
@@ -105,17 +103,25 @@ def against(
     judged = []
     for each in findings:
         identity = baseline.identity(each.finding, each.path)
-        is_known = each.hidden in ("", "severity", "confidence") and left[identity] > 0
+        is_known = each.hidden in ("", *_THRESHOLDS) and left[identity] > 0
         left[identity] -= is_known
         judged.append(replace(each, hidden="baseline") if is_known and not each.hidden else each)
-    files = {_relative(path, baseline.folder) for path in reviewed.paths}
+    rules = _by_relative_path(reviewed, baseline)
     fixed = {
         identity: count
         for identity, count in left.items()
-        if count > 0
-        and ((identity[0] in reviewed.rules and identity[1] in files) or _is_gone(identity[1], baseline))
+        if count > 0 and (_is_looked_at(identity, rules) or _is_gone(identity[1], baseline))
     }
     return judged, fixed
+
+
+def _by_relative_path(reviewed: Reviewed, baseline: Baseline) -> Reviewed:
+    return {_relative(path, baseline.folder): rules for path, rules in reviewed.items()}
+
+
+def _is_looked_at(identity: Identity, rules: Reviewed) -> bool:
+    """Return whether a finding would have been found. `rules` has relative paths."""
+    return identity[0] in rules.get(identity[1], ())
 
 
 def _relative(path: str, folder: str) -> str:
@@ -126,21 +132,31 @@ def _is_gone(file: str, baseline: Baseline) -> bool:
     return not os.path.exists(os.path.join(baseline.folder, file))
 
 
-def baseline_text(baseline: Baseline, findings: Sequence[JudgedFinding], reviewed: Reviewed) -> str:
-    """Return the text of a new baseline: what is shown, and what the old one has of files that were not
-    reviewed and of rules that were not run."""
-    files = {_relative(path, baseline.folder) for path in reviewed.paths}
-    kept = Counter(
-        {
-            identity: count
-            for identity, count in baseline.known.items()
-            if not (identity[0] in reviewed.rules and identity[1] in files)
-            and not _is_gone(identity[1], baseline)
-        }
-    )
-    kept.update(baseline.identity(each.finding, each.path) for each in findings if not each.hidden)
+def renewed(baseline: Baseline, findings: Sequence[JudgedFinding], reviewed: Reviewed) -> Baseline:
+    """Return a new baseline: what is shown, and of the old one what the review did not look at, or found but
+    did not show because of a threshold."""
+    rules = _by_relative_path(reviewed, baseline)
+    shown = _counted(baseline, findings, ("",))
+    quiet = _counted(baseline, findings, _THRESHOLDS)
+    kept = {
+        identity: min(count - shown[identity], quiet[identity]) if _is_looked_at(identity, rules) else count
+        for identity, count in baseline.known.items()
+        if not _is_gone(identity[1], baseline)
+    }
+    # What has a count below 1 is left out of a sum of counters.
+    return Baseline(baseline.folder, shown + Counter(kept))
+
+
+def _counted(
+    baseline: Baseline, findings: Iterable[JudgedFinding], hidden: Container[Hiding]
+) -> Counter[Identity]:
+    return Counter(baseline.identity(each.finding, each.path) for each in findings if each.hidden in hidden)
+
+
+def baseline_text(baseline: Baseline) -> str:
+    """Return a baseline as the text of its file."""
     entries = [
         dict(zip(_KEYS, identity, strict=True)) | ({"count": count} if count > 1 else {})
-        for identity, count in sorted(kept.items())
+        for identity, count in sorted(baseline.known.items())
     ]
     return json.dumps({"version": FORMAT, "findings": entries}, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The lines of a working tree that changed since a git ref: `git` is asked once for each repository.
+"""The lines of a working tree that changed since a git ref, and the texts before: `git` is asked for them.
 
 A ref means the commit at which the current branch left it, so that what others have added to it since does
 not count. Files that git does not know yet are new as a whole. A renamed file has the lines that changed in
@@ -19,42 +19,95 @@ from faultkit.base.patterns import lazy_regex
 from faultkit.base.text import printable_line, shortened
 from faultkit.code.source_files import repository_of
 
-_HUNK = lazy_regex(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-_FILE = lazy_regex(rb'\+\+\+ (?:b/([^\n]*?)\t?|"b/(.*)")\r?$')
+_HUNK = lazy_regex(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_FILE = lazy_regex(rb'(?:---|\+\+\+) (?:[ab]/([^\n]*?)|"[ab]/(.*)"|/dev/null)\t?\r?$')
 _ESCAPE = lazy_regex(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _PATIENCE_S = 120
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedLines:
-    """Changed lines by absolute path, with links resolved."""
+class Hunk:
+    """Lines of the old text, and those of the new text in their place.
 
-    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    If there are none, the start is the line before the place."""
+
+    old_start: int
+    old_count: int
+    start: int
+    count: int
+
+    def touches(self, first: int, last: int) -> bool:
+        """Return whether one of these lines is new or changed, or lines between them were deleted."""
+        if not self.count:
+            return first <= self.start < last
+        return self.start <= last and first < self.start + self.count
+
+    def is_before(self, line: int) -> bool:
+        """Return whether the place is before a line of the new text."""
+        return self.start + max(self.count - 1, 0) < line
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """How a file changed."""
+
+    old_name: str | None
+    """The path before, from the top of the repository; None if there was none."""
+    hunks: tuple[Hunk, ...]
+
+    def old_line(self, line: int) -> int:
+        """Return the number that a line which did not change had before."""
+        return line + sum(each.old_count - each.count for each in self.hunks if each.is_before(line))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedLines:
+    """What changed in files, by absolute path, with links resolved."""
+
+    changes: Mapping[str, FileChange] = field(default_factory=dict)
     new: frozenset[str] = frozenset()
     """Files that git does not know yet."""
+    commits: Mapping[str, str] = field(default_factory=dict)
+    """The commit that each repository is compared with, by its absolute folder."""
 
     def has_file(self, path: str) -> bool:
         """Return whether something of a file changed."""
         real = os.path.realpath(path)
-        return real in self.lines or real in self.new
+        return real in self.changes or real in self.new
 
     def touch(self, path: str, first: int, last: int) -> bool:
-        """Return whether one of these lines of a file changed."""
+        """Return whether one of these lines of a file changed, or lines between them were deleted."""
         real = os.path.realpath(path)
-        return real in self.new or any(first <= line <= last for line in self.lines.get(real, ()))
+        if real in self.new:
+            return True
+        change = self.changes.get(real)
+        return change is not None and any(each.touches(first, last) for each in change.hunks)
+
+    def old_line(self, path: str, line: int) -> int:
+        """Return the number that a line which did not change had before."""
+        change = self.changes.get(os.path.realpath(path))
+        return line if change is None else change.old_line(line)
+
+    def old_source(self, path: str) -> bytes | None:
+        """Return the content of a file before; None if there was none."""
+        change = self.changes.get(os.path.realpath(path))
+        if change is None or change.old_name is None:
+            return None
+        top = _repository(path)
+        return _try_git(top, "cat-file", "blob", f"{self.commits[top]}:{change.old_name}")
 
 
 def changed_lines(ref: str, paths: list[str]) -> ChangedLines:
     """Return what changed since a ref in the repositories of some paths. Raises InputError outside of git."""
-    lines: dict[str, frozenset[int]] = {}
+    changes: dict[str, FileChange] = {}
     new: set[str] = set()
-    for top in dict.fromkeys(_repository(path) for path in paths):
-        commit = _commit(ref, top)
-        lines |= {os.path.join(top, name): found for name, found in _diff(commit, top).items()}
+    commits = {top: _commit(ref, top) for top in dict.fromkeys(_repository(path) for path in paths)}
+    for top, commit in commits.items():
+        changes |= {os.path.join(top, name): found for name, found in _diff(commit, top).items()}
         listed = _git(top, "ls-files", "--others", "--exclude-standard", "-z")
         new |= {os.path.join(top, os.fsdecode(name)) for name in listed.split(b"\0") if name}
-    return ChangedLines(lines, frozenset(new))
+    return ChangedLines(changes, frozenset(new), commits)
 
 
 def _repository(path: str) -> str:
@@ -79,38 +132,53 @@ def _commit(ref: str, top: str) -> str:
     return commit if base is None else base.decode().strip()
 
 
-def _diff(commit: str, top: str) -> dict[str, frozenset[int]]:
+def _diff(commit: str, top: str) -> dict[str, FileChange]:
     options = (
         "--unified=0",
+        "--inter-hunk-context=0",
         "--find-renames",
+        "--irreversible-delete",
         "--no-color",
         "--no-ext-diff",
         "--no-textconv",
+        # Attributes of the repository may call a source file binary.
+        "--text",
         "--ignore-submodules",
     )
     written = _git(top, "diff", *options, "--src-prefix=a/", "--dst-prefix=b/", "--no-relative", commit, "--")
     return parse_diff(written)
 
 
-def parse_diff(written: bytes) -> dict[str, frozenset[int]]:
-    """Return the new and changed lines of each file of a diff without context."""
-    found: dict[str, set[int]] = {}
+def parse_diff(written: bytes) -> dict[str, FileChange]:
+    """Return what changed in each file of a diff without context, apart from files that are gone."""
+    found: dict[str, tuple[str | None, list[Hunk]]] = {}
+    old_name: str | None = None
     name: str | None = None
-    left = 0
+    old_left = left = 0
     for line in written.split(b"\n"):
-        if left > 0 and line[:1] in (b"+", b"\\"):
-            # Inside a hunk, a line may look like a header.
-            left -= line[:1] == b"+"
-        elif (hunk := _HUNK.match(line)) and name is not None:
-            start, count = int(hunk[1]), int(hunk[2] or 1)
-            found.setdefault(name, set()).update(range(start, start + count))
-            left = count
+        # Inside a hunk, a line may look like a header.
+        if old_left > 0 and line.startswith(b"-"):
+            old_left -= 1
+        elif left > 0 and line.startswith(b"+"):
+            left -= 1
+        elif hunk := _HUNK.match(line):
+            old_left, left = (int(1 if each is None else each) for each in (hunk[2], hunk[4]))
+            if name is not None:
+                found.setdefault(name, (old_name, []))[1].append(
+                    Hunk(int(hunk[1]), old_left, int(hunk[3]), left)
+                )
         elif header := _FILE.match(line):
-            plain = header[1] if header[1] is not None else _ESCAPE.sub(_unescaped, header[2])
-            name = os.fsdecode(plain)
-        elif line.startswith(b"+++ /dev/null"):
-            name = None
-    return {each: frozenset(lines) for each, lines in found.items()}
+            if line.startswith(b"-"):
+                old_name = _name(header)
+            else:
+                name = _name(header)
+    return {each: FileChange(old, tuple(hunks)) for each, (old, hunks) in found.items()}
+
+
+def _name(header: re.Match[bytes]) -> str | None:
+    """Return the name in a header of a diff; None for no file."""
+    plain = header[1] if header[2] is None else _ESCAPE.sub(_unescaped, header[2])
+    return None if plain is None else os.fsdecode(plain)
 
 
 def _unescaped(found: re.Match[bytes]) -> bytes:

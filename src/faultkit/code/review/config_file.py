@@ -18,7 +18,7 @@ from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.toml_text import read_toml_document, toml_line_of
 from faultkit.base.documents.values import choice, number, switch, text
 from faultkit.base.errors import InputError
-from faultkit.base.files import read_text
+from faultkit.base.files import path_within, read_text
 from faultkit.code.review.context import CONTEXT_NAMES, PRODUCTION
 from faultkit.code.review.engine import ALL_RULES
 from faultkit.code.review.path_patterns import check_pattern
@@ -148,7 +148,13 @@ CONFIG_KEYS = KeyTable(
         False,
         "Report suppressions without a reason (FK-S003).",
     ),
-    Key("baseline", text, {"type": "string"}, None, "The file of `--baseline`."),
+    Key(
+        "baseline",
+        text,
+        {"type": "string"},
+        None,
+        "The file of `--baseline`; it is in the folder of this file, or below.",
+    ),
     help="The configuration of `fault review`.",
     has_nulls=False,
 )
@@ -170,7 +176,8 @@ def find_config(path: str) -> ReviewConfig | None:
     top = repository_of(folder)
     for each in (folder, *folder.parents):
         for name in _TABLES:
-            if (each / name).is_file():
+            # Of a folder that cannot be read, Path.is_file raises an error.
+            if os.path.isfile(each / name):
                 found = _config_in(str(each / name), os.path.relpath(each / name))
                 if found is not None:
                     return found
@@ -207,8 +214,22 @@ def _config_in(path: str, source: str) -> ReviewConfig | None:
         value, at = value[key], join_path(at, key)
     reader = MappingReader(value, CONFIG_KEYS, at, problems)
     values = {name.replace("-", "_"): read for name, read in reader.values().items()}
+    config = ReviewConfig(folder=str(Path(os.path.abspath(path)).parent), **values)
+    problems += [error.within(at) for error in _contradictions(config)]
     _raise_first(problems, written, source)
-    return ReviewConfig(folder=str(Path(os.path.abspath(path)).parent), **values)
+    return config
+
+
+def _contradictions(config: ReviewConfig) -> Iterator[InputError]:
+    """Yield what is wrong with values that are right by themselves."""
+    if config.select == () and not config.extend_select:
+        yield InputError("select", "expected at least one rule, got an empty list")
+    if config.baseline is not None:
+        try:
+            # The configuration of a foreign project must not name what is written elsewhere.
+            path_within(os.path.join(config.folder, config.baseline), config.folder)
+        except ValueError as error:
+            yield InputError("baseline", f'{error}, got "{config.baseline}"')
 
 
 def _raise_first(problems: list[InputError], written: str, source: str) -> None:

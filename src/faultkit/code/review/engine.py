@@ -83,7 +83,7 @@ def review_text(
     if syntax.language.name not in GRAMMARS:
         return TextReview(())
     listed = tuple(rules)
-    fragment, facts, coverage = Fragment(syntax), facts_of(syntax, project), Coverage(syntax)
+    fragment, facts, coverage = Fragment(syntax), facts_of(syntax, project), Coverage(syntax, ALL_RULES)
     found = list(_reviewed(fragment, facts, coverage, file, listed))
     if coverage.unused() and any(rule in listed for rule in SUPPRESSION_RULES):
         # A rule that was not asked for may be the one that a comment suppresses.
@@ -102,7 +102,7 @@ def _in_fragment(
     fragment: Fragment, file: str, rules: Iterable[Rule], project: Project = NO_PROJECT
 ) -> tuple[Finding, ...]:
     syntax = fragment.syntax
-    reviewed = _reviewed(fragment, facts_of(syntax, project), Coverage(syntax), file, rules)
+    reviewed = _reviewed(fragment, facts_of(syntax, project), Coverage(syntax, ALL_RULES), file, rules)
     return tuple(
         sorted(
             (finding for finding, by in reviewed if by is None),

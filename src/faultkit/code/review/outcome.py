@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from faultkit.code.review.context_rules import rules_in
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.review.selection import exactness
-from faultkit.code.rules.rule import LIKELY, SEVERITIES, Finding, Severity
+from faultkit.code.rules.rule import LIKELY, SEVERITIES, Finding, Rule, Severity
 
 Hiding: TypeAlias = Literal["", "comment", "severity", "confidence", "baseline", "unchanged"]
 
@@ -46,18 +47,34 @@ class Judgement:
 
 def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
     """Yield the findings of a file with what hides each, without those of rules that are ignored there."""
-    ignored = [
-        name for patterns, names in by.ignores if patterns.match(file.path, file.relative) for name in names
-    ]
+    ignored = _ignored(file, by)
     for each, reason in [*((each, None) for each in file.findings), *file.suppressed]:
-        rule = each.rule
-        if any(exactness(name, rule) for name in ignored) or by.kind not in (None, rule.kind):
+        if not _counts(each.rule, ignored, by):
             continue
         finding = replace(each, severity=_severity(each, by.severities))
         if reason is not None:
             yield JudgedFinding(finding, file.path, "comment", reason)
         else:
             yield JudgedFinding(finding, file.path, _threshold(finding, by))
+
+
+def rules_judged(file: ReviewedFile, rules: Iterable[Rule], by: Judgement) -> frozenset[str]:
+    """Return the ids of those of the rules that were run on a file and whose findings count."""
+    if file.skipped or file.is_left_out:
+        return frozenset()
+    ignored = _ignored(file, by)
+    return frozenset(rule.id for rule in rules_in(file.context, rules) if _counts(rule, ignored, by))
+
+
+def _ignored(file: ReviewedFile, by: Judgement) -> list[str]:
+    """Return the names of rules that are ignored for a file."""
+    return [
+        name for patterns, names in by.ignores if patterns.match(file.path, file.relative) for name in names
+    ]
+
+
+def _counts(rule: Rule, ignored: Iterable[str], by: Judgement) -> bool:
+    return by.kind in (None, rule.kind) and not any(exactness(name, rule) for name in ignored)
 
 
 def _severity(finding: Finding, severities: Mapping[str, Severity]) -> Severity:

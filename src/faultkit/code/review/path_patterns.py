@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
+from faultkit.base.text import with_utf8
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -28,7 +29,7 @@ class PathPatterns:
             return False
         folder, name = os.path.split(os.path.abspath(path))
         inside = os.path.join(_relative_folder(folder, self.base), name)
-        return self.spec.match_file(relative if inside.startswith("../") else inside)
+        return self.spec.match_file(with_utf8(relative if inside.startswith("../") else inside))
 
 
 @lru_cache(maxsize=4096)
@@ -53,8 +54,9 @@ def check_pattern(value: object) -> str:
 
     if not isinstance(value, str) or not value.strip() or "\n" in value:
         raise InputError("", f"expected a pattern such as tests/** or *_pb2.py, got {shown(value)}")
+    pattern = with_utf8(value)
     try:
-        GitIgnoreSpec.from_lines([value])
+        GitIgnoreSpec.from_lines([pattern])
     except ValueError as error:
         raise InputError("", f"expected a pattern as in .gitignore, got {shown(value)}: {error}") from None
-    return value
+    return pattern

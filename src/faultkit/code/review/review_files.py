@@ -36,6 +36,7 @@ from faultkit.code.source_files import (
     SourceFile,
     check_file,
     folder_of,
+    is_excluded,
     local_path,
     read_source,
     repository_of,
@@ -233,7 +234,9 @@ def _in_folder(
         shown = _joined(base, relative)
         skipped[shown] = ReviewedFile(shown, "", skipped=why)
 
+    is_empty = True
     for each in source_files(name, language, on_skip):
+        is_empty = False
         shown = _joined(base, each.relative)
         if each.language.name in GRAMMARS:
             relative = f"{above}{each.relative}"
@@ -244,6 +247,8 @@ def _in_folder(
             skipped[shown] = ReviewedFile(
                 shown, each.language.name, skipped=f"no rules for {each.language.title}"
             )
+    if is_empty and is_excluded(folder):
+        skipped[base] = ReviewedFile(base, "", skipped=".gitignore excludes it")
 
 
 def _contexts_of(folder: Path, above: str) -> frozenset[str]:

@@ -25,10 +25,6 @@ _RANKS: dict[Severity, float] = {"low": 2.0, "medium": 5.0, "high": 8.0, "critic
 """Ranks from 0 to 10, by which services sort."""
 
 
-HELP = "https://pypi.org/project/faultkit/"
-"""The page that leads to the docs."""
-
-
 def sarif_document(findings: Iterable[Finding], rules: Iterable[Rule] = RULES) -> dict[str, Any]:
     """Return the findings and the rules as a SARIF log."""
     return sarif_log(map(_rule, rules), (_result(each, each.file) for each in findings))
@@ -75,6 +71,7 @@ def path_in(root: str, path: str) -> str:
 
 def _rule(rule: Rule) -> SarifRule:
     level = _LEVELS[rule.severity]
+    help_text = f"{rule.fix} `fault explain {rule.id}` shows bad and good code."
     return SarifRule(
         rule.id,
         rule.title,
@@ -82,8 +79,7 @@ def _rule(rule: Rule) -> SarifRule:
         {
             "name": "".join(word.capitalize() for word in rule.slug.split("-")),
             "fullDescription": {"text": rule.why},
-            "help": {"text": rule.fix, "markdown": rule.fix},
-            "helpUri": f"{HELP}#{rule.slug}",
+            "help": {"text": help_text, "markdown": help_text},
             "properties": {
                 "tags": [rule.kind, *rule.languages],
                 # GitHub's name for the lowest level.

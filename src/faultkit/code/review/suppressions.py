@@ -5,7 +5,9 @@
     # fault: ignore-file[FK-P] among the first lines of a file
 
 `ignore` covers the findings of its line, and those of the statement that it stands in or behind, on
-whichever line that begins. Without names it covers all rules. What follows the names is the reason.
+whichever line that begins. Without names it covers all rules. What follows the names is the reason. One
+whose names cannot be read (no `]`, nothing between the brackets, an id or a slug without brackets) covers
+nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +30,10 @@ FILE_LINES = 20
 """The first lines of a file, in which `fault: ignore-file` stands."""
 
 _COMMENT = lazy_regex(
-    r"(?<![\w`\"'])fault:\s*ignore(?:-(next-line|file))?(?![\w-])(?:\[([^\]\n]*)\])?"
+    r"(?<![\w`\"'])fault:\s*ignore(?:-(next-line|file))?(?![\w-])(?:[ \t]*\[([^\]\n]*)(\])?)?"
     r"[ \t]*[:—–-]*[ \t]*([^\n]*)"
 )
+_ID = lazy_regex(r"FK-?[A-Z]\d*", re.IGNORECASE)
 _NEXT_COMMENT = lazy_regex(r"(?:^|\s)(?:#|//|/\*).*|\*/.*|-->.*")
 _BODIES = frozenset(
     {
@@ -59,16 +62,21 @@ class Suppression:
     """`next-line`: the line that is meant."""
     statement: Span | None = None
     """`line`: the statement that is meant, besides its line."""
+    problem: str = ""
+    """Why its names cannot be read, so that it suppresses nothing."""
 
 
-def suppressions_in(syntax: Syntax) -> tuple[Suppression, ...]:
-    """Return the comments that suppress findings, in the order of the text."""
+def suppressions_in(syntax: Syntax, known: Iterable[Rule] = ()) -> tuple[Suppression, ...]:
+    """Return the comments that suppress findings, in the order of the text.
+
+    known: rules whose slugs are taken for names that lack brackets"""
     if not re.search(rb"fault:\s*ignore", syntax.source):
         return ()
     comments = [node for node in walk(syntax.root) if _is_comment(node)]
     commented = {line for node in comments if not _text_before(node, syntax) for line in _lines(node, syntax)}
+    slugs = frozenset(rule.slug for rule in known)
     return tuple(
-        _suppression(found, comment, syntax, commented)
+        _suppression(found, comment, syntax, commented, slugs)
         for comment in comments
         for found in _COMMENT.finditer(syntax.text(comment))
     )
@@ -88,7 +96,9 @@ def _is_comment(node: Node) -> bool:
     return node.is_named and "comment" in node.type and not node.type.endswith("_content")
 
 
-def _suppression(found: re.Match[str], comment: Node, syntax: Syntax, commented: set[int]) -> Suppression:
+def _suppression(
+    found: re.Match[str], comment: Node, syntax: Syntax, commented: set[int], slugs: frozenset[str]
+) -> Suppression:
     scope: Scope = found[1] or "line"  # type: ignore[assignment]
     written = f"fault: ignore{'' if found[1] is None else f'-{found[1]}'}"
     names = tuple(name.strip() for name in (found[2] or "").split(",") if name.strip())
@@ -97,14 +107,27 @@ def _suppression(found: re.Match[str], comment: Node, syntax: Syntax, commented:
     return Suppression(
         scope,
         names,
-        _NEXT_COMMENT.sub("", found[3]).strip(),
+        _NEXT_COMMENT.sub("", found[4]).strip(),
         f"{written}[{', '.join(names)}]" if names else written,
         Span(start, start + len(found[0].rstrip().encode())),
         line,
         syntax.column(start),
         _next_code_line(comment, syntax, commented) if scope == "next-line" else 0,
         _statement_of(comment, syntax) if scope == "line" else None,
+        _problem(found, written, names, slugs),
     )
+
+
+def _problem(found: re.Match[str], written: str, names: tuple[str, ...], slugs: frozenset[str]) -> str:
+    """Return why the names of a comment cannot be read, or nothing."""
+    if found[2] is None:
+        first = (found[4].split() or [""])[0].rstrip(",:;.")
+        # A slug of one word, such as deadlock, may begin a reason.
+        is_name = _ID.fullmatch(first) or ("-" in first and first.lower() in slugs)
+        return f"{written} {first} suppresses nothing: write {written}[{first}]" if is_name else ""
+    if found[3] is None:
+        return f"{written}[ suppresses nothing: there is no ] behind its names"
+    return "" if names else f"{written}[] suppresses nothing: write names of rules, or no brackets for all"
 
 
 def _next_code_line(comment: Node, syntax: Syntax, commented: set[int]) -> int:
@@ -145,11 +168,11 @@ class Coverage:
 
     __slots__ = ("_statements", "_syntax", "_used", "suppressions")
 
-    def __init__(self, syntax: Syntax) -> None:
+    def __init__(self, syntax: Syntax, known: Iterable[Rule] = ()) -> None:
         self._syntax = syntax
         self._statements: dict[Span, Span | None] = {}
         self._used: set[tuple[Span, str]] = set()
-        self.suppressions = suppressions_in(syntax)
+        self.suppressions = suppressions_in(syntax, known)
 
     def suppression_of(self, rule: Rule, span: Span) -> Suppression | None:
         """Return the first suppression that covers a hit of a rule; all that do count as used."""
@@ -162,6 +185,8 @@ class Coverage:
         return first
 
     def _covers(self, suppression: Suppression, span: Span) -> bool:
+        if suppression.problem:
+            return False
         if suppression.scope == "file":
             return suppression.line <= FILE_LINES
         line = self._syntax.line(span.start)
@@ -181,6 +206,7 @@ class Coverage:
         found = {
             each: tuple(name for name in each.names or ("",) if (each.span, name) not in self._used)
             for each in self.suppressions
+            if not each.problem
         }
         return {each: names for each, names in found.items() if names}
 
@@ -212,8 +238,9 @@ UNKNOWN = _rule(
     1,
     "unknown-rule-suppressed",
     "Suppression of an unknown rule",
-    "A misspelt name suppresses nothing, and the finding comes back when it is least expected.",
-    "Write the id or the slug of a rule, as `fault review` shows it.",
+    "A name that is misspelt or cannot be read suppresses nothing, and the finding comes back when it is "
+    "least expected.",
+    "Write the id or the slug of a rule in brackets, as `fault review` shows it.",
 )
 UNUSED = _rule(
     2,
@@ -242,16 +269,24 @@ def findings_about(
     unused = coverage.unused()
     everything = (*known, *SUPPRESSION_RULES)
     for each in coverage.suppressions:
-        unknown = [name for name in each.names if not any(exactness(name, rule) for rule in everything)]
-        wrong = [(UNKNOWN, f'no rule is named "{name}"{near_rule(name, everything)}') for name in unknown]
-        stale = [name for name in unused.get(each, ()) if name not in unknown and not _is_about(name)]
-        if stale:
-            wrong.append((UNUSED, _why_unused(each, stale)))
-        if not each.reason:
-            wrong.append((WITHOUT_REASON, f"{each.text} has no reason behind it"))
-        for rule, message in wrong:
+        for rule, message in _wrong(each, unused.get(each, ()), everything):
             if rule in rules and not _is_silenced(rule, each, coverage.suppressions):
                 yield _finding(rule, each, file, message)
+
+
+def _wrong(each: Suppression, unused: Iterable[str], known: Sequence[Rule]) -> Iterator[tuple[Rule, str]]:
+    """Yield what is wrong with a suppression, each with the rule about it."""
+    if each.problem:
+        yield UNKNOWN, each.problem
+        return
+    unknown = [name for name in each.names if not any(exactness(name, rule) for rule in known)]
+    for name in unknown:
+        yield UNKNOWN, f'no rule is named "{name}"{near_rule(name, known)}'
+    stale = [name for name in unused if name not in unknown and not _is_about(name)]
+    if stale:
+        yield UNUSED, _why_unused(each, stale)
+    if not each.reason:
+        yield WITHOUT_REASON, f"{each.text} has no reason behind it"
 
 
 def _is_silenced(rule: Rule, about: Suppression, suppressions: Iterable[Suppression]) -> bool:
