@@ -70,6 +70,7 @@ def test_all_rules_are_described_in_the_order_of_the_table() -> None:
     for each, rule in zip(driver["rules"], RULES, strict=True):
         help_text = f"{rule.fix} `fault explain {rule.id}` shows bad and good code."
         assert each["help"] == {"text": help_text, "markdown": help_text}
+        assert each["helpUri"] == "https://pypi.org/project/faultkit/"
 
 
 def fingerprints(text: str) -> list[str]:

@@ -25,6 +25,10 @@ _RANKS: dict[Severity, float] = {"low": 2.0, "medium": 5.0, "high": 8.0, "critic
 """Ranks from 0 to 10, by which services sort."""
 
 
+_PROJECT = "https://pypi.org/project/faultkit/"
+"""The page of the package, which leads to the docs; it has no part for each rule."""
+
+
 def sarif_document(findings: Iterable[Finding], rules: Iterable[Rule] = RULES) -> dict[str, Any]:
     """Return the findings and the rules as a SARIF log."""
     return sarif_log(map(_rule, rules), (_result(each, each.file) for each in findings))
@@ -80,6 +84,7 @@ def _rule(rule: Rule) -> SarifRule:
             "name": "".join(word.capitalize() for word in rule.slug.split("-")),
             "fullDescription": {"text": rule.why},
             "help": {"text": help_text, "markdown": help_text},
+            "helpUri": _PROJECT,
             "properties": {
                 "tags": [rule.kind, *rule.languages],
                 # GitHub's name for the lowest level.
