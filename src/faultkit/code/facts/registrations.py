@@ -73,7 +73,7 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
     if language == "kotlin" and first is not None and first.value.shape == "function":
         # `route("/users") { get { … } }`
         if len(call.positional) == 1 and any(each.startswith("io.ktor.server") for each in found.modules):
-            yield Route(call.method.upper(), "", "ktor"), ""
+            yield Route(call.method.upper(), "", "ktor", call), ""
         return
     if first is None or first.value.shape != "text" or len(call.positional) < 2:
         return
@@ -91,7 +91,7 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
     elif language == "kotlin" and call.positional[-1].value.shape == "function":
         is_ktor = any(module.startswith("io.ktor.server") for module in found.modules)
         if is_ktor or path.startswith("/"):
-            yield Route(call.method.upper(), path, "ktor"), ""
+            yield Route(call.method.upper(), path, "ktor", call), ""
 
 
 def _may_register(call: Call, language: str) -> bool:

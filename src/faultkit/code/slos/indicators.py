@@ -115,6 +115,10 @@ def needs_of(
     needs = list[str]()
     if not entry.path and entry.framework != "grpc":
         needs.append(f"The route is not in this text: write it in place of {UNKNOWN_ROUTE}.")
+    elif entry.unmounted:
+        needs.append(
+            f"The prefix of {entry.unmounted} is not in this text: add it to the route, if there is one."
+        )
     if exporter.needs:
         needs.append(f"It needs {exporter.needs}.")
     if threshold_s is not None and entry.kind == "stream":

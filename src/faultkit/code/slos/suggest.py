@@ -23,7 +23,7 @@ from faultkit.code.slos.explanations import (
 )
 from faultkit.code.slos.exporters import ExporterChoice, choose_exporter, exporter_named
 from faultkit.code.slos.indicators import Metrics
-from faultkit.code.slos.profile import profile_of, profiles_of
+from faultkit.code.slos.profile import profile_of, profiles_of, unread_routes
 
 LONGEST_TEXT = 1_000_000
 """Characters of a text."""
@@ -36,6 +36,7 @@ WINDOWS_S: dict[EntryKind, int] = {
 }
 """Seconds of the query by kind of entry. A job may run once a day. Google's API needs whole fractions of a
 day."""
+_UNREAD = "the path is not a literal, or the handler is not a function of this text"
 _BOM = "\ufeff"
 
 
@@ -147,7 +148,8 @@ def all_objectives(
 ) -> tuple[FunctionObjectives, ...]:
     """Return the objectives of each function that answers requests, processes messages or runs as a job.
 
-    A handler whose route is not in the text has a reason instead. What only a name suggests is left out.
+    A handler with several routes has objectives for each. A handler whose route is not in the text, and a
+    registration that is not understood, have a reason instead. What only a name suggests is left out.
     """
     bare, known = _checked(text, language, metrics)
     found = list[FunctionObjectives]()
@@ -159,6 +161,7 @@ def all_objectives(
             found.append(FunctionObjectives(entry, (), "its route is not in this text"))
         else:
             found.append(_objectives(each, metrics))
+    found.extend(FunctionObjectives(each, (), _UNREAD) for each in unread_routes(bare, known))
     return tuple(found)
 
 
