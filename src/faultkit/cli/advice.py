@@ -27,6 +27,7 @@ from faultkit.code.slos import (
     all_objectives,
     objectives_of,
     route_of,
+    with_common_buckets,
 )
 from faultkit.code.slos.exporters import EXPORTERS
 from faultkit.code.slos.rule_files import FORMATS, rules_text
@@ -151,7 +152,10 @@ def _print_all(
     path: str, language: Language | None, metrics: MetricChoice, format_: str, service: str | None
 ) -> None:
     everything = list(_found_in(path, language, metrics))
-    found = [(name, each) for name, each in everything if each.slos]
+    served = [(name, each) for name, each in everything if each.slos]
+    # One service has one list of buckets for the routes of all its files.
+    same = with_common_buckets([each for _, each in served])
+    found = [(name, each) for (name, _), each in zip(served, same, strict=True)]
     _print_left_out([(name, each) for name, each in everything if each.reason])
     if not found:
         click.echo("no objectives: no function answers requests, processes messages or is a job", err=True)
