@@ -84,6 +84,19 @@ WHOLE = {
         EXPRESS + "app.get(['/x', '/y'], (req, res) => {});\n",
         ["GET /x", "GET /y"],
     ),
+    "functions before the handler": (
+        "javascript",
+        EXPRESS + "function auth(req, res, next) { next(); }\napp.get('/x', auth, (req, res) => {});\n"
+        "app.get('/y', auth, list);\nfunction list(req, res) {}\n"
+        "class A { may(req, res) {} add(app) { app.get('/z', this.may, (req, res) => {}); } }\n",
+        ["GET /x", "GET /y", "GET /z"],
+    ),
+    "a call around the handler": (
+        "javascript",
+        EXPRESS + "app.get('/x', caught(async (req, res) => { rows.map((row) => row); }));\n"
+        "app.get('/y', auth, caught(list));\nasync function list(req, res) {}\n",
+        ["GET /x", "GET /y"],
+    ),
     "escapes": (
         "javascript",
         EXPRESS + "app.get('/users/:id(\\\\d+)', (req, res) => {});\n",
@@ -245,6 +258,13 @@ def test_a_registration_that_is_not_understood_has_a_reason(
 ) -> None:
     found = [each for each in all_objectives(text, language) if each.reason]
     assert [f"{each.entry.name}:{each.entry.line}" for each in found] == expected
+
+
+@pytest.mark.parametrize("handler", ["list", "caught(list)"])
+def test_a_wrapped_handler_has_its_framework(handler: str) -> None:
+    text = EXPRESS + f"app.get('/x', {handler});\nasync function list(req, res) {{}}\n"
+    (found,) = all_objectives(text, "javascript")
+    assert (found.entry.name, found.entry.framework) == ("list", "express")
 
 
 def test_a_middleware_of_go_has_no_route_of_its_own() -> None:

@@ -10,7 +10,7 @@ Paths are as written at the function: prefixes of routers are not part of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from faultkit.code.facts.collected import CollectedNodes, RawScope
 from faultkit.code.facts.expressions import literals_of, unescaped
@@ -112,15 +112,12 @@ def _registered_in_javascript(found: CollectedNodes, resolver: Resolver) -> dict
         new = list(_registrations(call, found))
         if not new:
             continue
-        handlers = [
-            raw
-            for each in call.arguments
-            if each.name in ("", "handler") and (raw := _given(each, by_name, by_start)) is not None
-        ]
-        for raw in handlers[:-1]:  # What runs before the handler may run before many.
-            routes.setdefault(raw, new[:1])
-        for raw in handlers[-1:]:
-            routes.setdefault(raw, []).extend(new)
+        for each in call.arguments:
+            raw = _given(each, by_name, by_start) if each.name in ("", "handler") else None
+            if raw is not None and (each.name or each is call.positional[-1]):
+                routes.setdefault(raw, []).extend(new)
+            elif raw is not None:  # What runs before the handler may run before many.
+                routes.setdefault(raw, new[:1])
     return routes
 
 
@@ -142,11 +139,11 @@ def _registrations(call: Call, found: CollectedNodes) -> Iterator[Route]:
         named = [] if methods is None else literals_of(methods.value)
         method = named[0].upper() if len(named) == 1 else "ANY"
         for path in () if url is None else literals_of(url.value):
-            yield Route(method, path, _framework_of(call, found), call)
+            yield Route(method, path, framework_of(call, found.modules), call)
     elif call.method in _METHODS or call.method == "all":
         method = "ANY" if call.method == "all" else call.method.upper()
         for path in _paths(call):
-            yield Route(method, path, _framework_of(call, found), call)
+            yield Route(method, path, framework_of(call, found.modules), call)
 
 
 def _paths(call: Call) -> tuple[str, ...]:
@@ -195,7 +192,7 @@ def _registered_in_python(found: CollectedNodes, resolver: Resolver) -> dict[Raw
             continue
         texts = [unescaped(each.value) for each in call.arguments if each.name in ("", "path", "rule")]
         path = next((each for each in texts if each.startswith("/")), None)
-        framework = _framework_of(call, found) or usual
+        framework = framework_of(call, found.modules) or usual
         if path is None or not framework or call.is_decorator:
             continue
         verb = texts[0] if texts[0].isalpha() and texts[0].isupper() else ""  # `add_route("GET", "/", users)`
@@ -222,16 +219,16 @@ def _named_by(call: Call, found: CollectedNodes) -> Iterator[RawScope]:
             yield from (raw for raw in methods if raw.name.rpartition(".")[2] in _METHODS)
 
 
-def _framework_of(call: Call, found: CollectedNodes) -> str:
+def framework_of(call: Call, modules: Collection[str]) -> str:
     """Return the framework of the object that a call is made on, else one that the text imports."""
     head = re.split(r"[.(]", call.name, maxsplit=1)[0]
     # Routes of Starlette are also given to applications of FastAPI.
-    return head if head in FRAMEWORKS and head != "starlette" else _framework(found)
+    return head if head in FRAMEWORKS and head != "starlette" else _framework(modules)
 
 
-def _framework(found: CollectedNodes) -> str:
+def _framework(modules: Collection[str]) -> str:
     for name in FRAMEWORKS:
-        if any(module == name or module.startswith((f"{name}.", f"{name}/")) for module in found.modules):
+        if any(module == name or module.startswith((f"{name}.", f"{name}/")) for module in modules):
             return name
     return ""
 
@@ -265,7 +262,7 @@ def _decorated_in_python(call: Call, found: CollectedNodes) -> Iterator[Route]:
         return
     text = unescaped(path.value)
     if text.startswith("/") or not text:
-        yield Route(_method(call), text, _framework_of(call, found), call)
+        yield Route(_method(call), text, framework_of(call, found.modules), call)
 
 
 def _method(call: Call) -> str:
@@ -292,7 +289,7 @@ def _typed(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Route | 
         return route
     if language != "python" or raw.owner or not raw.parameters or raw.parameters[0].name.text != b"request":
         return None
-    return Route("ANY", "", "django") if _framework(found) == "django" else None
+    return Route("ANY", "", "django") if _framework(found.modules) == "django" else None
 
 
 def _route_of_base(raw: RawScope, found: CollectedNodes) -> Route | None:
@@ -302,7 +299,7 @@ def _route_of_base(raw: RawScope, found: CollectedNodes) -> Route | None:
         return Route(short[3:].upper(), "", "http.server")
     if bases & {*_VIEW_BASES}:
         if short in _METHODS:
-            return Route(short.upper(), "", _framework(found))
+            return Route(short.upper(), "", _framework(found.modules))
         if found.syntax.language.name == "java" and short[:2] == "do" and short[2:].lower() in _METHODS:
             return Route(short[2:].upper(), "", "servlet")
     return None

@@ -20,7 +20,15 @@ from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.slos.costs import Dependency, EntryPoint, FunctionProfile, WorkKind
 from faultkit.code.slos.dependencies import dependencies_of
 from faultkit.code.slos.exporters import imported_exporter
-from faultkit.code.slos.routes import VERBS, is_middleware, made_handlers, routes_of, unread_registrations
+from faultkit.code.slos.routes import (
+    VERBS,
+    is_middleware,
+    made_handlers,
+    registered_routes,
+    routes_of,
+    unread_registrations,
+    wrapped_handlers,
+)
 
 _MESSAGE_MARKS = frozenset(
     (
@@ -88,7 +96,7 @@ def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> Iterator[Entr
     is_node = names in (("req", "res"), ("request", "response"))
     is_next = facts.language in ("javascript", "typescript", "tsx") and scope.name in VERBS
     is_rpc = tuple(each.name for each in scope.parameters) == ("self", "request", "context")
-    if not routes and (is_node or is_next or is_rpc):
+    if not routes and not registered_routes(scope, facts) and (is_node or is_next or is_rpc):
         framework = "grpc" if is_rpc else "next" if is_next else ""
         yield EntryPoint("request", name, scope.name if is_next else "ANY", "", framework, line)
 
@@ -179,6 +187,8 @@ def _rank(scope: Scope, profile: FunctionProfile) -> int:
 
 def _stands_alone(scope: Scope, facts: Facts) -> bool:
     """Return whether it is no part of another function, and has a name or answers requests."""
+    if scope in wrapped_handlers(facts):
+        return True
     if not scope.name and scope.route is None:
         return False
     if scope.outer is not None and made_handlers(facts).get(scope.outer) is scope:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts, Route, Scope, is_within
 from faultkit.code.facts.expressions import unescaped
-from faultkit.code.facts.routes import FRAMEWORKS, REGISTERS, chained_route, is_app
+from faultkit.code.facts.routes import FRAMEWORKS, REGISTERS, chained_route, framework_of, is_app
 from faultkit.code.slos.prefixes import Prefix, class_prefix, joined, prefixes_of
 
 _METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
@@ -44,7 +44,9 @@ def routes_of(scope: Scope, facts: Facts) -> tuple[HandlerRoute, ...]:
     if known is None and is_middleware(scope):
         return ()
     found = list[HandlerRoute]()
-    for route in _registered_routes(scope, facts) or ([] if known is None else [known]):
+    for route in registered_routes(scope, facts) or ([] if known is None else [known]):
+        if _runs_before(scope, route):
+            continue
         if route.framework in ("spring", "nest"):
             path = f"/{route.path.removeprefix('/')}" if route.path else ""
             path = joined(class_prefix(scope, facts), path)
@@ -65,17 +67,44 @@ def _has_path(route: Route) -> bool:
     return bool(route.path) or is_empty
 
 
-def _registered_routes(scope: Scope, facts: Facts) -> list[Route]:
-    """Return the routes whose paths are in the text."""
+def registered_routes(scope: Scope, facts: Facts) -> list[Route]:
+    """Return the routes whose paths are in the text, also of a function that runs before the handler."""
     handler = made_handlers(facts).get(scope, scope)
     if known := [each for each in handler.routes if _has_path(each)]:
         return known
-    method = "ANY" if handler.route is None else handler.route.method
-    framework = "" if handler.route is None else handler.route.framework
-    return [
-        Route(each.method if method == "ANY" else method, each.path, framework, each.by)
-        for each in _named_routes(scope, facts)
-    ]
+    found = list[Route]()
+    for each in _named_routes(scope, facts):
+        if handler.route is None:
+            registers = each.by is not None and _may_register(each.by, facts)
+            framework = framework_of(each.by, facts.imports.modules) if registers and each.by else ""
+            found.append(Route(each.method, each.path, framework, each.by))
+        else:
+            method = each.method if handler.route.method == "ANY" else handler.route.method
+            found.append(Route(method, each.path, handler.route.framework, each.by))
+    return found
+
+
+def _runs_before(scope: Scope, route: Route) -> bool:
+    """Return whether a function runs before the handler: `auth` of `app.get("/", auth, list)`."""
+    given = [] if route.by is None or route.by.is_decorator else route.by.positional
+    if not given or given[-1].value.shape not in ("function", "name", "call"):
+        return False
+    return bool(scope.name) and any(_names(each.value.text, scope.short_name) for each in given[:-1])
+
+
+@lru_cache(maxsize=2)
+def wrapped_handlers(facts: Facts) -> frozenset[Scope]:
+    """Return functions without a name in a call around the handler: `app.get("/", caught(async () => …))`."""
+    if facts.language not in ("javascript", "typescript", "tsx"):
+        return frozenset()
+    found = set[Scope]()
+    for call in _defining(facts):
+        last = call.positional[-1].value if call.positional else None
+        if last is None or last.shape != "call" or not _may_register(call, facts):
+            continue
+        inside = [each for each in facts.scopes if is_within(each.span, last.span)]
+        found.update(each for each in inside[:1] if not each.name and each.route is None)
+    return frozenset(found)
 
 
 @lru_cache(maxsize=2)
@@ -105,6 +134,7 @@ def is_middleware(scope: Scope) -> bool:
     return any(_HANDLERS.search(each.type) for each in scope.parameters)
 
 
+@lru_cache(maxsize=2)
 def _defining(facts: Facts) -> tuple[Call, ...]:
     more = _DEFINES_ROUTE_IN_GO if facts.language == "go" else REGISTERS
     found = facts.calls_of_method(*dict.fromkeys((*_DEFINES_ROUTE, *more)))
@@ -139,9 +169,11 @@ def _named_routes(scope: Scope, facts: Facts) -> Iterator[Route]:
 
 def _names(written: str, name: str) -> bool:
     """Return whether an argument is a function, what it makes (`users(db)`), or a call around it."""
+    if name not in written:
+        return False
     before = r"(?:\s*[\w.]+\((?:[^(),]*,)*)*"
     called = rf"{before}\s*(?:[\w.]+\.)?{re.escape(name)}(?:\.as_view)?(?:\([^()]*\))?(?:,[^(),]*|\))*"
-    return name in written and re.fullmatch(called, written) is not None
+    return re.fullmatch(called, written) is not None
 
 
 def _method(call: Call) -> str:
@@ -157,8 +189,8 @@ def unread_registrations(facts: Facts) -> tuple[Call, ...]:
     read = {
         route.by
         for scope in facts.scopes
-        for route in (*scope.routes, *_registered_routes(scope, facts))
-        if route.by is not None
+        for route in (*scope.routes, *registered_routes(scope, facts))
+        if route.by is not None and not _runs_before(scope, route)
     }
     found = [each for each in _defining(facts) if each not in read and _may_register(each, facts)]
     return tuple(sorted(found, key=lambda each: each.line))
