@@ -140,6 +140,9 @@ def test_all_functions_of_a_folder_have_one_table(app: Path, capsys: pytest.Capt
     Path("tests").mkdir()
     Path("tests/test_app.py").write_text(APP)
     Path("web.js").write_text("function list(req, res) { res.end(); }\n")
+    Path("urls.py").write_text(
+        "from django.urls import path\nurls = [path('a/', views.a), path('b/', views.b)]\n"
+    )
     assert invoke(["slo", ".", "--all"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[:2] == [
@@ -148,7 +151,12 @@ def test_all_functions_of_a_folder_have_one_table(app: Path, capsys: pytest.Capt
     ]
     assert "more.py:2" in out
     assert "add" not in out, "other code is left out"
-    assert err == ("left out: list (web.js:1): its route is not in this text\n2 functions, by the rules\n")
+    assert err.splitlines() == [
+        "left out: path (urls.py:2), path (urls.py:2): the path is not a literal, or the handler is not a "
+        "function of this text",
+        "left out: list (web.js:1): its route is not in this text",
+        "2 functions, by the rules",
+    ]
     assert invoke(["slo", "app.py", "--all", "--format", "json"]) == 0
     slos = json.loads(capsys.readouterr().out)
     assert [list(each) for each in slos] == [[*KEYS, *ADDED, "file"]] * 4

@@ -27,6 +27,7 @@ from faultkit.code.slos import (
     all_objectives,
     objectives_of,
     route_of,
+    with_common_buckets,
 )
 from faultkit.code.slos.exporters import EXPORTERS
 from faultkit.code.slos.rule_files import FORMATS, rules_text
@@ -151,7 +152,10 @@ def _print_all(
     path: str, language: Language | None, metrics: MetricChoice, format_: str, service: str | None
 ) -> None:
     everything = list(_found_in(path, language, metrics))
-    found = [(name, each) for name, each in everything if each.slos]
+    served = [(name, each) for name, each in everything if each.slos]
+    # One service has one list of buckets for the routes of all its files.
+    same = with_common_buckets([each for _, each in served])
+    found = [(name, each) for (name, _), each in zip(served, same, strict=True)]
     _print_left_out([(name, each) for name, each in everything if each.reason])
     if not found:
         click.echo("no objectives: no function answers requests, processes messages or is a job", err=True)
@@ -166,18 +170,18 @@ def _print_all(
         click.echo(columns([_ALL_COLUMNS, *rows]))
         needs = dict.fromkeys(slo.needs for _, each in found for slo in each.slos)
         click.echo("\n" + "\n".join(f"needs: {each}" for each in needs))
-    click.echo(f"{count_of(len(found), 'function')}, by the rules", err=True)
+    functions = {(name, each.entry.name, each.entry.line) for name, each in found}
+    click.echo(f"{count_of(len(functions), 'function')}, by the rules", err=True)
 
 
 def _print_left_out(left_out: list[tuple[str, FunctionObjectives]]) -> None:
-    if not left_out:
-        return
-    shown = [
-        f"{each.entry.name or 'a handler'} ({name}:{each.entry.line})"
-        for name, each in left_out[:_MOST_SHOWN]
-    ]
-    more = f" and {len(left_out) - _MOST_SHOWN} more" if len(left_out) > _MOST_SHOWN else ""
-    click.echo(f"left out: {', '.join(shown)}{more}: {left_out[0][1].reason}", err=True)
+    by_reason: dict[str, list[str]] = {}
+    for name, each in left_out:
+        where = f"{each.entry.name or 'a handler'} ({name}:{each.entry.line})"
+        by_reason.setdefault(each.reason, []).append(where)
+    for reason, places in by_reason.items():
+        more = f" and {len(places) - _MOST_SHOWN} more" if len(places) > _MOST_SHOWN else ""
+        click.echo(f"left out: {', '.join(places[:_MOST_SHOWN])}{more}: {reason}", err=True)
 
 
 def _found_in(

@@ -28,7 +28,51 @@ ENTRIES = {
         "python",
         "from starlette.routing import Route\nasync def home(request):\n    return 1\n"
         "routes = [Route('/home', endpoint=home, methods=['GET'])]\n",
-        ("request", "home", "GET", "/home", ""),
+        ("request", "home", "GET", "/home", "starlette"),
+    ),
+    "starlette, in a FastAPI application": (
+        "python",
+        "from starlette.routing import Route\n"
+        + FASTAPI
+        + "def a(request): ...\nroutes = [Route('/a', a)]\n",
+        ("request", "a", "GET", "/a", "fastapi"),
+    ),
+    "a rule of flask": (
+        "python",
+        FLASK + "def a():\n    return ''\napp.add_url_rule('/a', 'a', a, methods=['POST'])\n",
+        ("request", "a", "POST", "/a", "flask"),
+    ),
+    "a rule of an application from elsewhere": (
+        "python",
+        "from shop import app\ndef a():\n    return ''\napp.add_url_rule('/a', view_func=a)\n",
+        ("request", "a", "GET", "/a", "flask"),
+    ),
+    "a class of views": (
+        "python",
+        FLASK + "class A(MethodView):\n    def post(self):\n        return ''\n"
+        "app.add_url_rule('/a', view_func=A.as_view('a'))\n",
+        ("request", "A.post", "POST", "/a", "flask"),
+    ),
+    "add_api_route": (
+        "python",
+        FASTAPI + "def a(): ...\napp.add_api_route('/a', cached(a))\n",
+        ("request", "a", "GET", "/a", "fastapi"),
+    ),
+    "aiohttp": (
+        "python",
+        "from aiohttp import web\nclass Shop:\n    def add(self, app):\n"
+        "        app.router.add_route('PUT', '/a', self.a)\n    async def a(self, request): ...\n",
+        ("request", "Shop.a", "PUT", "/a", "aiohttp"),
+    ),
+    "a registration without a framework": (
+        "python",
+        "def a(): ...\ntable.add_route('/a', a)\n",
+        ("request", "a", "ANY", "/a", ""),
+    ),
+    "two frameworks": (
+        "python",
+        "import fastapi\n" + FLASK + "@app.route('/a')\ndef a():\n    return ''\n",
+        ("request", "a", "GET", "/a", "flask"),
     ),
     "django": (
         "python",

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.code.slos import MetricChoice, SuggestedSlo, suggest_slos
-from faultkit.code.slos.exporters import EXPORTERS, choose_exporter, sent_path_pattern
+from faultkit.code.slos import MetricChoice, SuggestedSlo, all_objectives, suggest_slos
+from faultkit.code.slos.exporters import EXPORTERS, buckets_needed, choose_exporter, sent_path_pattern
 from faultkit.code.slos.indicators import promql_problem
 
 FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n@app.get('/users/{id}')\ndef user(id): ...\n"
@@ -162,3 +162,40 @@ def test_whole_bounds_of_buckets_match_both_ways_to_write_them() -> None:
     slow = suggest_slos(FASTAPI.replace("...", "return httpx.get(u)"), "python")[1]
     assert slow.threshold == 1
     assert slow.events.good.endswith('le=~"1(\\\\.0)?"}')
+
+
+CONTROLLER = (
+    '@RestController class A { @GetMapping("/a") String a() { return ""; }\n'
+    '@PostMapping("/b") String b() { return rest.postForObject("http://b", 1, String.class); } '
+    "private final RestTemplate rest = new RestTemplate(); }"
+)
+
+
+def test_all_buckets_of_a_service_are_in_one_setting() -> None:
+    key = "management.metrics.distribution.slo.http.server.requests"
+    found = all_objectives(CONTROLLER, "java")
+    needs = {slo.needs for each in found for slo in each.slos if slo.type == "latency"}
+    assert {each.threshold for one in found for each in one.slos if each.type == "latency"} == {
+        0.05, 0.1, 0.5, 1.5
+    }  # fmt: skip
+    (only,) = needs
+    assert only.endswith(f"It needs buckets at 0.05, 0.1, 0.5 and 1.5 s: {key}=50ms,100ms,500ms,1500ms.")
+
+
+def test_one_function_has_the_buckets_of_all_its_objectives() -> None:
+    fast, slow, up, _ = by("prom-client")
+    assert fast.needs == slow.needs
+    assert fast.needs.endswith(
+        "It needs buckets at 0.05 and 0.1 s: buckets: […, 0.05, 0.1, …] of the histogram."
+    )
+    assert "bucket" not in up.needs
+    fast, slow, *_ = by("fastapi")
+    assert fast.needs.endswith(
+        "It needs a bucket at 0.05 s: latency_lowr_buckets=(…, 0.05, …) of instrument()."
+    )
+    assert "bucket" not in slow.needs, "0.1 s is one by default"
+
+
+def test_whole_seconds_are_written_as_seconds() -> None:
+    assert buckets_needed(EXPORTERS["spring"], (0.75, 1, 2.5, 60)).endswith("=750ms,1s,2500ms,60s.")
+    assert buckets_needed(EXPORTERS["spring"], ()) == ""

@@ -189,3 +189,15 @@ def test_a_budget_in_words() -> None:
         "99.5 % over 28 days: 1 in 200 requests may fail, or all for 3h 21m"
     )
     assert budget_words(97.0, "job", "fail").startswith("97 % over 28 days: 3 in 100 runs may fail")
+
+
+def test_names_of_objectives_and_indicators_are_unique_and_short() -> None:
+    start = "/organisations/{organisation}/projects/{project}/environments"
+    text = "".join(f"@app.get('{start}/{each}')\ndef f{each}(): ...\n" for each in range(12))
+    _, *slos = yaml.safe_load_all(rules_text(all_objectives(text, "python"), "openslo", SERVICE))
+    for names in (
+        [each["metadata"]["name"] for each in slos],
+        [each["spec"]["indicator"]["metadata"]["name"] for each in slos],
+    ):
+        assert len(set(names)) == len(slos) == 36
+        assert all(map(NAME.fullmatch, names))

@@ -2,21 +2,20 @@
 
     collect    one walk over the tree: scopes, calls, bindings, still as nodes
     resolve    names of calls and accesses, independent of local spelling
-    build      this module: values, with the handlers of errors and the routes of functions
+    routes     the routes of functions that answer requests
+    build      this module: values, with the handlers of errors
 
 What differs by language is in the `Grammar` of each.
 """
 
 from __future__ import annotations
 
-import re
-
 from faultkit.code.facts.arms import all_arms
 from faultkit.code.facts.collect import collect
-from faultkit.code.facts.collected import CollectedNodes, RawScope, span
+from faultkit.code.facts.collected import CollectedNodes, span
 from faultkit.code.facts.csharp import CSHARP
 from faultkit.code.facts.expressions import text_fact
-from faultkit.code.facts.fact_values import Call, Handler, Imports, Route, Scope, Try
+from faultkit.code.facts.fact_values import Call, Handler, Imports, Try
 from faultkit.code.facts.facts import Facts, is_within
 from faultkit.code.facts.go import GO
 from faultkit.code.facts.grammar import CatchParts, Grammar
@@ -26,13 +25,8 @@ from faultkit.code.facts.kotlin import KOTLIN
 from faultkit.code.facts.made_later import MadeLater
 from faultkit.code.facts.project import NO_PROJECT, Project
 from faultkit.code.facts.python import PYTHON
-from faultkit.code.facts.registrations import (
-    LANGUAGES,
-    registered_routes,
-    route_of_decorator,
-    route_of_types,
-)
 from faultkit.code.facts.resolve import Resolver
+from faultkit.code.facts.routes import with_routes
 from faultkit.code.facts.rust import RUST
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span, Syntax
@@ -207,184 +201,3 @@ def _uses(facts: Facts, name: str, body: Span) -> bool:
     return any(
         each.written.partition(".")[0].partition("(")[0] == name for each in facts.within(facts.calls, body)
     ) or any(each.written.partition(".")[0] == name for each in facts.within(facts.accesses, body))
-
-
-# Routes: functions that answer requests, found by decorators, registrations, types and base classes.
-
-
-_METHODS = frozenset({"get", "post", "put", "patch", "delete", "head", "options"})
-_ANY = frozenset({"route", "all", "any", "api_route", "view", "websocket", "use"})
-_APPS = re.compile(
-    r"(^|[._])(app|api|router|routes|bp|blueprint|server|fastify|web|application)s?$"
-    r"|[a-z](Router|App|Server)$"
-)
-_FRAMEWORKS = (
-    "fastapi", "flask", "starlette", "quart", "sanic", "aiohttp", "bottle", "litestar", "django", "tornado",
-    "express", "koa", "fastify", "hono", "restify", "@nestjs/common", "next",
-)  # fmt: skip
-_GO_TYPES = {
-    "net/http.ResponseWriter": "net/http",
-    "github.com/gin-gonic/gin.Context": "gin",
-    "github.com/labstack/echo/v4.Context": "echo",
-    "github.com/labstack/echo.Context": "echo",
-    "github.com/gofiber/fiber/v2.Ctx": "fiber",
-    "github.com/gofiber/fiber/v3.Ctx": "fiber",
-}
-_ANNOTATIONS = {
-    "GetMapping": "GET",
-    "PostMapping": "POST",
-    "PutMapping": "PUT",
-    "PatchMapping": "PATCH",
-    "DeleteMapping": "DELETE",
-    "RequestMapping": "ANY",
-    "GET": "GET",
-    "POST": "POST",
-    "PUT": "PUT",
-    "DELETE": "DELETE",
-    "PATCH": "PATCH",
-    "Get": "GET",
-    "Post": "POST",
-    "Put": "PUT",
-    "Patch": "PATCH",
-    "Delete": "DELETE",
-}
-_VIEW_BASES = ("View", "APIView", "MethodView", "RequestHandler", "HTTPEndpoint", "Resource", "HttpServlet")
-_BASE_HANDLER = "BaseHTTPRequestHandler"
-
-
-def with_routes(found: CollectedNodes, resolver: Resolver) -> tuple[Scope, ...]:
-    """Return all functions, outer ones first, with the routes that lead to them."""
-    registered = _registered(found, resolver)
-    scopes = []
-    for raw in found.scopes:
-        route = registered.get(raw) or _decorated(raw, found, resolver) or _typed(raw, found, resolver)
-        scope = resolver.scope(raw, route)
-        assert scope is not None
-        scopes.append(scope)
-    return tuple(scopes)
-
-
-def _registered(found: CollectedNodes, resolver: Resolver) -> dict[RawScope, Route]:
-    """Find `app.get("/", handler)`, with the function itself or its name."""
-    routes: dict[RawScope, Route] = {}
-    if found.syntax.language.name in LANGUAGES:
-        return registered_routes(found, resolver)
-    if found.syntax.language.name not in ("javascript", "typescript", "tsx"):
-        return routes
-    by_name = {raw.name: raw for raw in found.scopes if raw.name}
-    written_in: dict[int, list[RawScope]] = {}
-    for raw in found.scopes:
-        if raw.given_to is not None:
-            written_in.setdefault(raw.given_to.node.id, []).append(raw)
-    for raw_call in found.calls.values():
-        call = resolver.call(raw_call.node)
-        route = _registration(call, found)
-        if route is None:
-            continue
-        for raw in written_in.get(raw_call.node.id, []):
-            routes.setdefault(raw, route)
-        for argument in call.positional:
-            if argument.value.shape == "name" and argument.value.text in by_name:
-                routes.setdefault(by_name[argument.value.text], route)
-    return routes
-
-
-def _registration(call: Call, found: CollectedNodes) -> Route | None:
-    if call.name in ("http.createServer", "https.createServer", "http2.createServer"):
-        return Route("ANY", "", "node")
-    if (call.method not in _METHODS and call.method != "all") or not _is_app(call):
-        return None
-    first = call.argument(place=0)
-    if first is None or first.value.shape != "text" or len(call.positional) < 2:
-        return None
-    if not first.value.literal.startswith(("/", "*")):
-        return None
-    method = "ANY" if call.method == "all" else call.method.upper()
-    return Route(method, first.value.literal, _framework(found))
-
-
-def _is_app(call: Call) -> bool:
-    origin_name = "" if call.origin is None else call.origin.name
-    if origin_name in (
-        "express",
-        "express.Router",
-        "fastify",
-        "hono.Hono",
-        "fastapi.FastAPI",
-        "fastapi.APIRouter",
-    ):
-        return True
-    return _APPS.search(call.receiver_written) is not None
-
-
-def _framework(found: CollectedNodes) -> str:
-    for name in _FRAMEWORKS:
-        if any(module == name or module.startswith((f"{name}.", f"{name}/")) for module in found.modules):
-            return name
-    return ""
-
-
-def _decorated(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Route | None:
-    for node in raw.decorators:
-        call = resolver.decorator(node, raw)
-        last = call.method
-        if found.syntax.language.name in LANGUAGES:
-            if (route := route_of_decorator(call, found.syntax.language.name)) is not None:
-                return route
-            continue
-        if found.syntax.language.name in ("java", "typescript", "tsx", "javascript"):
-            if last in _ANNOTATIONS:
-                path = call.argument("value", "path", place=0)
-                framework = "spring" if found.syntax.language.name == "java" else "nest"
-                return Route(_ANNOTATIONS[last], "" if path is None else path.value.literal, framework)
-            continue
-        is_bare = last in _METHODS and call.name.startswith("litestar.")
-        if not is_bare and (last not in _METHODS | _ANY or not call.receiver_written or not _is_app(call)):
-            continue
-        path = call.argument("path", "rule", place=0)
-        if path is None:
-            continue
-        if path.value.shape == "text" and not path.value.literal.startswith("/") and path.value.literal:
-            continue
-        return Route(_method(call), path.value.literal, _framework(found))
-    return None
-
-
-def _method(call: Call) -> str:
-    if call.method in _METHODS:
-        return call.method.upper()
-    methods = call.argument("methods")
-    if methods is None:
-        return "GET" if call.method == "route" else "ANY"
-    named = re.findall(r"[A-Za-z]+", methods.value.text)
-    return named[0].upper() if len(named) == 1 else "ANY"
-
-
-def _typed(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Route | None:
-    language = found.syntax.language.name
-    if language == "go":
-        for each in raw.parameters:
-            type_ = "" if each.type is None else resolver.imported_name(found.grammar.type_name(each.type))
-            if type_ in _GO_TYPES:
-                return Route("ANY", "", _GO_TYPES[type_])
-        return None
-    if language == "rust":
-        return route_of_types(raw, resolver)
-    if found.classes.get(raw.owner) and (route := _route_of_base(raw, found)) is not None:
-        return route
-    if language != "python" or raw.owner or not raw.parameters or raw.parameters[0].name.text != b"request":
-        return None
-    return Route("ANY", "", "django") if _framework(found) == "django" else None
-
-
-def _route_of_base(raw: RawScope, found: CollectedNodes) -> Route | None:
-    short = raw.name.rpartition(".")[2]
-    bases = {each.rpartition(".")[2] for each in found.classes[raw.owner]}
-    if _BASE_HANDLER in bases and short.startswith("do_"):
-        return Route(short[3:].upper(), "", "http.server")
-    if bases & {*_VIEW_BASES}:
-        if short in _METHODS:
-            return Route(short.upper(), "", _framework(found))
-        if found.syntax.language.name == "java" and short[:2] == "do" and short[2:].lower() in _METHODS:
-            return Route(short[2:].upper(), "", "servlet")
-    return None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from faultkit.code.facts.collected import span
 from faultkit.code.facts.fact_values import Shape, StepDetails, StepKind, Text, Value
 from faultkit.code.facts.grammar import Grammar, leaves_if_missing, passed_on
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node
 
+_ESCAPED = re.compile(r"""\\([\\"'`/])""")
+_ITEM = re.compile(r"""\s*(@?[rRuU]?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`$]*`))\s*(?:,|$)""", re.DOTALL)
 _LONGEST_WORD = 20
 """Bytes of a word that is a value, such as `null`, at most."""
 
@@ -39,6 +43,28 @@ def value_of(grammar: Grammar, node: Node) -> Value:
     if grammar.words and shape in ("name", "other") and inner.end_byte - inner.start_byte <= _LONGEST_WORD:
         shape = grammar.words.get(text_of(inner), shape)
     return Value(node, shape, span(node))
+
+
+def unescaped(value: Value) -> str:
+    """Return the content of a string literal with escaped quotes and slashes as they are at run time."""
+    is_raw = value.text[:1] in ("r", "R", "@")
+    return value.literal if is_raw else _ESCAPED.sub(r"\1", value.literal)
+
+
+def literals_of(value: Value) -> tuple[str, ...]:
+    """Return the contents of a string literal, or of a list of them; empty for anything else."""
+    if value.shape == "text":
+        return (unescaped(value),)
+    if value.shape != "list":
+        return ()
+    inner, items, at = value.text[1:-1].rstrip().rstrip(","), list[str](), 0
+    while at < len(inner):
+        item = _ITEM.match(inner, at)
+        if item is None:
+            return ()
+        items.append(unescaped(Value(item[1], "text", value.span)))
+        at = item.end()
+    return tuple(items)
 
 
 def has_holes(text: Node, grammar: Grammar) -> bool:

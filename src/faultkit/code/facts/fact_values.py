@@ -265,6 +265,8 @@ class Route:
     """As written in the code, `/users/{id}`; empty if it is not a literal."""
     framework: str
     """`fastapi`, `flask`, `express`, `net/http`, `spring` …"""
+    by: Call | None = field(default=None, compare=False, repr=False)
+    """The call or decorator that registers it; None where a type or a base class makes the handler."""
 
 
 @dataclass(slots=True, eq=False)
@@ -283,12 +285,15 @@ class Scope:
     decorators: tuple[Call, ...]
     """Resolved names; one that is not called has no arguments."""
     outer: Scope | None
-    route: Route | None = None
+    routes: tuple[Route, ...] = ()
     owner: str = ""
     """The qualified type it is a method of."""
+    route: Route | None = field(init=False)
+    """The first of its routes."""
     short_name: str = field(init=False)
 
     def __post_init__(self) -> None:
+        self.route = self.routes[0] if self.routes else None
         self.short_name = self.name.rpartition(".")[2]
 
     @property

@@ -44,10 +44,10 @@ def route_of_decorator(call: Call, language: str) -> Route | None:
     return Route("ANY" if word == "Request" else word.upper(), path, framework)
 
 
-def registered_routes(found: CollectedNodes, resolver: Resolver) -> dict[RawScope, Route]:
+def registered_routes(found: CollectedNodes, resolver: Resolver) -> dict[RawScope, list[Route]]:
     """Return the functions that a call of this text registers, with their routes."""
     language = found.syntax.language.name
-    routes: dict[RawScope, Route] = {}
+    routes: dict[RawScope, list[Route]] = {}
     by_name: dict[str, RawScope] = {}
     for raw in found.scopes:
         by_name.setdefault(raw.name.rpartition(".")[2], raw)
@@ -57,10 +57,11 @@ def registered_routes(found: CollectedNodes, resolver: Resolver) -> dict[RawScop
             continue
         for route, name in _registrations(call, language, found):
             if name and name in by_name:
-                routes.setdefault(by_name[name], route)
+                routes.setdefault(by_name[name], []).append(route)
             if not name:
                 given = [each for each in found.scopes if each.given_to is raw_call]
-                routes.update({each: route for each in given[-1:] if each not in routes})
+                for each in given[-1:]:
+                    routes.setdefault(each, []).append(route)
     return routes
 
 
@@ -72,7 +73,7 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
     if language == "kotlin" and first is not None and first.value.shape == "function":
         # `route("/users") { get { … } }`
         if len(call.positional) == 1 and any(each.startswith("io.ktor.server") for each in found.modules):
-            yield Route(call.method.upper(), "", "ktor"), ""
+            yield Route(call.method.upper(), "", "ktor", call), ""
         return
     if first is None or first.value.shape != "text" or len(call.positional) < 2:
         return
@@ -90,7 +91,7 @@ def _registrations(call: Call, language: str, found: CollectedNodes) -> Iterator
     elif language == "kotlin" and call.positional[-1].value.shape == "function":
         is_ktor = any(module.startswith("io.ktor.server") for module in found.modules)
         if is_ktor or path.startswith("/"):
-            yield Route(call.method.upper(), path, "ktor"), ""
+            yield Route(call.method.upper(), path, "ktor", call), ""
 
 
 def _may_register(call: Call, language: str) -> bool:

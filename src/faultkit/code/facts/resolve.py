@@ -104,7 +104,7 @@ class Resolver:
         made = self._calls
         return tuple([made.get(id_) or self._made_call(id_, raw) for id_, raw in self.found.calls.items()])
 
-    def scope(self, raw: RawScope | None, route: Route | None = None) -> Scope | None:
+    def scope(self, raw: RawScope | None, routes: tuple[Route, ...] = ()) -> Scope | None:
         """Return the function as a fact; None for the top of the file."""
         if raw is None:
             return None
@@ -127,7 +127,7 @@ class Resolver:
                 ),
                 decorators=tuple(self.decorator(each, raw) for each in raw.decorators),
                 outer=self.scope(raw.outer),
-                route=route,
+                routes=routes,
                 owner=raw.owner,
             )
         return known

@@ -9,6 +9,7 @@ from faultkit.code.slos.suggest import (
     objectives_of,
     route_of,
     suggest_slos,
+    with_common_buckets,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "objectives_of",
     "route_of",
     "suggest_slos",
+    "with_common_buckets",
 ]

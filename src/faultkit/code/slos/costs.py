@@ -35,6 +35,8 @@ class EntryPoint:
     line: int = 1
     by_name: bool = False
     """Whether only its name suggests the kind."""
+    unmounted: str = ""
+    """The router whose prefix is not in the text; empty if the path is whole."""
 
     @property
     def is_http(self) -> bool:

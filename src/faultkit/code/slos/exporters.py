@@ -7,11 +7,11 @@ no result, and an objective over it is never missed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.errors import InputError
-from faultkit.base.text import did_you_mean
+from faultkit.base.text import and_list, did_you_mean
 
 _FINE = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 """Default buckets of OpenTelemetry and of the client for Python."""
@@ -42,7 +42,9 @@ class Exporter:
     buckets: tuple[float, ...] = ()
     """Upper bounds in seconds that exist without configuration; empty if there are none."""
     set_bucket: str = ""
-    """How a bucket is added; `{}` stands for its bound in seconds."""
+    """How buckets are added; `{}` stands for their bounds in seconds."""
+    has_durations: bool = False
+    """Whether bounds are written as `300ms,1s`."""
     needs: str = ""
     """What must be configured for the labels to be there."""
     sees_sent_path: bool = False
@@ -72,7 +74,7 @@ EXPORTERS: dict[str, Exporter] = {
                 "go.opentelemetry.io/contrib", "io.opentelemetry",
             ),
             buckets=_FINE,
-            set_bucket="a view with an explicit bucket at {}",
+            set_bucket="a view with the boundaries […, {}, …]",
             needs="the stable semantic conventions for HTTP (in Python: OTEL_SEMCONV_STABILITY_OPT_IN=http)",
         ),
         Exporter(
@@ -157,7 +159,8 @@ EXPORTERS: dict[str, Exporter] = {
             bad="5..|UNKNOWN",
             packages=("io.micrometer", "micrometer-registry-prometheus"),
             frameworks=("spring",),
-            set_bucket="management.metrics.distribution.slo.http.server.requests={}s",
+            set_bucket="management.metrics.distribution.slo.http.server.requests={}",
+            has_durations=True,
             needs="micrometer-registry-prometheus, and the endpoint prometheus exposed",
         ),
         Exporter(
@@ -187,7 +190,7 @@ EXPORTERS: dict[str, Exporter] = {
                 "py_grpc_prometheus", "py-grpc-prometheus", "github.com/grpc-ecosystem/go-grpc-prometheus",
             ),
             frameworks=("grpc",),
-            set_bucket="a bucket at {} of the histogram",
+            set_bucket="the buckets […, {}, …] of the histogram",
             needs="the histogram of handling times enabled",
         ),
     )
@@ -240,6 +243,24 @@ def choose_exporter(
 
 def _is_declared(package: str, declared: Collection[str]) -> bool:
     return any(each == package or each.startswith((f"{package}/", f"{package}-")) for each in declared)
+
+
+# Buckets.
+
+
+def buckets_needed(exporter: Exporter, bounds_s: Sequence[float]) -> str:
+    """Say which buckets have to be added, and how: in one setting, since a second replaces the first."""
+    if not bounds_s:
+        return ""
+    # Spring Boot reads whole numbers only.
+    separator, written = (",", _duration) if exporter.has_durations else (", ", "{:g}".format)
+    setting = exporter.set_bucket.format(separator.join(map(written, bounds_s)))
+    which = "a bucket" if len(bounds_s) == 1 else "buckets"
+    return f"It needs {which} at {and_list([f'{each:g}' for each in bounds_s])} s: {setting}."
+
+
+def _duration(bound_s: float) -> str:
+    return f"{bound_s:g}s" if float(bound_s).is_integer() else f"{round(bound_s * 1000)}ms"
 
 
 # Values of labels.

@@ -105,7 +105,7 @@ def _selected(entry: EntryPoint, exporter: Exporter) -> Iterator[Matcher]:
 def needs_of(
     entry: EntryPoint, exporter: Exporter, threshold_s: float | None = None, counts_429: bool = False
 ) -> str:
-    """Say what must be configured for a query of this function to have a result."""
+    """Say what must be configured for a query of this function to have a result, but for buckets."""
     metrics = metrics_of(entry, exporter)
     if not entry.is_http:
         counter = " and ".join(filter(None, (metrics.total, metrics.received)))
@@ -115,19 +115,25 @@ def needs_of(
     needs = list[str]()
     if not entry.path and entry.framework != "grpc":
         needs.append(f"The route is not in this text: write it in place of {UNKNOWN_ROUTE}.")
+    elif entry.unmounted:
+        needs.append(
+            f"The prefix of {entry.unmounted} is not in this text: add it to the route, if there is one."
+        )
     if exporter.needs:
         needs.append(f"It needs {exporter.needs}.")
     if threshold_s is not None and entry.kind == "stream":
         needs.append(f"No exporter measures {FIRST_BYTE}: the service must record it itself.")
-    elif threshold_s is not None and threshold_s not in exporter.buckets:
-        needs.append(
-            f"It needs a bucket at {threshold_s:g} s: {exporter.set_bucket.format(f'{threshold_s:g}')}."
-        )
     if counts_429 and threshold_s is None and exporter.by_class:
         needs.append(
             "429 is counted alone only if status codes are not grouped: should_group_status_codes=False."
         )
     return " ".join(needs)
+
+
+def missing_bounds(entry: EntryPoint, exporter: Exporter, threshold_s: float) -> tuple[float, ...]:
+    """Return the threshold, if no bucket of the exporter ends there without configuration."""
+    is_measured = entry.kind == "request"
+    return (threshold_s,) if is_measured and threshold_s not in exporter.buckets else ()
 
 
 def quoted(text: str) -> str:

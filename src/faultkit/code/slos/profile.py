@@ -6,10 +6,11 @@ A function is called by clients over HTTP, a queue, a schedule, or other code.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts, Scope, facts_of, is_within
+from faultkit.code.facts import Facts, Scope, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language
@@ -19,9 +20,16 @@ from faultkit.code.rules.vocabulary.repetition import runs_once
 from faultkit.code.slos.costs import Dependency, EntryPoint, FunctionProfile, WorkKind
 from faultkit.code.slos.dependencies import dependencies_of
 from faultkit.code.slos.exporters import imported_exporter
+from faultkit.code.slos.routes import (
+    VERBS,
+    is_middleware,
+    made_handlers,
+    registered_routes,
+    routes_of,
+    unread_registrations,
+    wrapped_handlers,
+)
 
-_METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
-_VERBS = frozenset(each.upper() for each in _METHODS)
 _MESSAGE_MARKS = frozenset(
     (
         "KafkaListener", "RabbitListener", "SqsListener", "JmsListener", "EventListener", "MessagePattern",
@@ -50,23 +58,21 @@ _STREAMS = re.compile(
     r"|stream_with_context|streamSSE|Flush|accept_ws|websocket_accept)$"
 )
 _SOCKETS = frozenset(("websocket", "websocket_route", "ws"))
-_WITH_METHOD = re.compile(rf"^({'|'.join(sorted(_VERBS))})\s+(?:[\w.-]+)?(/.*)$")
-_HANDLERS = re.compile(r"\bhttp\.Handler(Func)?\b")
-_PREFIXES = frozenset(("RequestMapping", "Controller", "Path"))
-_DEFINES_ROUTE = frozenset(
-    (*_METHODS, *_VERBS, "route", "Route", "path", "re_path", "url", "add_route", "add_api_route",
-     "add_url_rule", "add_api_websocket_route", "HandleFunc", "Handle", "Any", "all", "use", "addRoute")
-)  # fmt: skip
 
 
-def entry_of(scope: Scope | None, facts: Facts, name: str, line: int) -> EntryPoint:
-    """Return the entry. `name` is the function's name for people; `scope` is None for a text without
-    functions."""
+def entries_of(scope: Scope | None, facts: Facts, name: str, line: int) -> tuple[EntryPoint, ...]:
+    """Return how a function is called: one entry, or one for each of its routes.
+
+    `name` is the function's name for people; `scope` is None for a text without functions."""
     if scope is None:
-        return EntryPoint("function", name, line=line)
-    entry = _by_route(_made_handlers(facts).get(scope, scope), scope, facts, name, line)
-    if entry is not None:
-        return replace(entry, kind="stream") if _streams(scope, facts) else entry
+        return (EntryPoint("function", name, line=line),)
+    if routed := tuple(_by_route(scope, facts, name, line)):
+        is_stream = _streams(scope, facts)
+        return tuple(replace(each, kind="stream") for each in routed) if is_stream else routed
+    return (_without_route(scope, facts, name, line),)
+
+
+def _without_route(scope: Scope, facts: Facts, name: str, line: int) -> EntryPoint:
     marks = {each.method for each in scope.decorators}
     if marks & _MESSAGE_MARKS or _takes_messages(scope, facts):
         return EntryPoint("message", name, line=line)
@@ -79,124 +85,20 @@ def entry_of(scope: Scope | None, facts: Facts, name: str, line: int) -> EntryPo
     return EntryPoint("function", name, line=line)
 
 
-def _by_route(handler: Scope, scope: Scope, facts: Facts, name: str, line: int) -> EntryPoint | None:
-    route = handler.route
-    method, path = (
-        _registered(scope, facts) if route is None or not route.path else (route.method, route.path)
-    )
-    if route is not None:
-        method = route.method if route.method != "ANY" else method
-        path = _prefix(scope, facts, route.framework) + path
-        return EntryPoint("request", name, method, path, route.framework, line)
+def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> Iterator[EntryPoint]:
+    """Yield an entry for each route of a handler."""
+    routes = routes_of(scope, facts)
+    for each in routes:
+        yield EntryPoint(
+            "request", name, each.method, each.path, each.framework, line, unmounted=each.unmounted
+        )
     names = tuple(each.name.lstrip("_") for each in scope.parameters[:2])
     is_node = names in (("req", "res"), ("request", "response"))
-    is_next = facts.language in ("javascript", "typescript", "tsx") and scope.name in _VERBS
+    is_next = facts.language in ("javascript", "typescript", "tsx") and scope.name in VERBS
     is_rpc = tuple(each.name for each in scope.parameters) == ("self", "request", "context")
-    if not (path or is_node or is_next or is_rpc):
-        return None
-    framework = "grpc" if is_rpc else "next" if is_next else ""
-    return EntryPoint("request", name, scope.name if is_next else method, path, framework, line)
-
-
-@lru_cache(maxsize=2)
-def _made_handlers(facts: Facts) -> dict[Scope, Scope]:
-    """Return the handlers of requests that functions make, by function: `func users(db) http.HandlerFunc`.
-
-    Not one that a function registers itself, and not one around another handler."""
-    inner: dict[Scope, list[Scope]] = {}
-    for each in facts.scopes:
-        if each.outer is not None and each.route is not None:
-            inner.setdefault(each.outer, []).append(each)
-    return {
-        outer: made[0]
-        for outer, made in inner.items()
-        if len(made) == 1
-        and outer.name
-        and outer.route is None
-        and not _is_middleware(outer)
-        and not made[0].name
-        and not (made[0].route and made[0].route.path)
-        and not _registrations_around(made[0], facts)
-    }
-
-
-def _is_middleware(scope: Scope) -> bool:
-    """Return whether a function takes a handler of Go, to make another one around it."""
-    return any(_HANDLERS.search(each.type) for each in scope.parameters)
-
-
-def _registrations_around(scope: Scope, facts: Facts) -> list[Call]:
-    return [
-        each
-        for each in facts.calls
-        if each.method in _DEFINES_ROUTE and is_within(scope.span, each.span) and not each.is_decorator
-    ]
-
-
-def _registered(scope: Scope, facts: Facts) -> tuple[str, str]:
-    """Find `mux.HandleFunc("/users", users)`, `Route("/", endpoint=index)`, `path("a/", views.users)`."""
-    if not scope.short_name:
-        around = _registrations_around(scope, facts)
-        calls = [min(around, key=lambda each: each.span.end - each.span.start)] if around else []
-    else:
-        calls = [
-            each
-            for each in facts.calls
-            if each.method in _DEFINES_ROUTE
-            and any(_names(given.value.text, scope.short_name) for given in each.arguments)
-        ]
-    for call in calls:
-        texts = [each.value.literal for each in call.arguments if each.value.shape == "text"]
-        if not texts:
-            continue
-        if found := _WITH_METHOD.match(texts[0]):
-            return found[1], found[2]
-        path = texts[0] if texts[0].startswith("/") else f"/{texts[0].lstrip('^').rstrip('$')}"
-        return _method(call), path
-    return "ANY", ""
-
-
-def _names(written: str, name: str) -> bool:
-    """Return whether an argument is a function, what it makes (`users(db)`), or what is around it."""
-    called = rf"(?:[\w.]+\()*(?:[\w.]+\.)?{re.escape(name)}(?:\.as_view)?(?:\([^()]*\))?\)*"
-    return re.fullmatch(called, written) is not None
-
-
-def _method(call: Call) -> str:
-    if call.method.upper() in _VERBS and call.method != "Any":
-        return call.method.upper()
-    methods = call.argument("methods")
-    named = [] if methods is None else re.findall(r"[A-Za-z]+", methods.value.text)
-    return named[0].upper() if len(named) == 1 else "ANY"
-
-
-def _prefix(scope: Scope, facts: Facts, framework: str) -> str:
-    """Return the start of a path, which Spring, Nest and JAX-RS write at the class, others at the router."""
-    if framework not in ("spring", "nest"):
-        return _prefix_of_router(scope)
-    if not scope.owner:
-        return ""
-    own = {each.span for other in facts.scopes for each in other.decorators}
-    before = [
-        each
-        for each in facts.calls
-        if each.is_decorator
-        and each.method in _PREFIXES
-        and each.span not in own
-        and each.span.end <= scope.span.start
-    ]
-    given = before[-1].argument("value", "path", place=0) if before else None
-    text = "" if given is None else given.value.literal.strip("/")
-    return f"/{text}" if text else ""
-
-
-def _prefix_of_router(scope: Scope) -> str:
-    """Return the prefix of `APIRouter(prefix="/api")` and `Blueprint(…, url_prefix="/api")`."""
-    for each in scope.decorators:
-        given = None if each.origin is None else each.origin.argument("prefix", "url_prefix")
-        if given is not None and given.value.shape == "text":
-            return given.value.literal.rstrip("/")
-    return ""
+    if not routes and not registered_routes(scope, facts) and (is_node or is_next or is_rpc):
+        framework = "grpc" if is_rpc else "next" if is_next else ""
+        yield EntryPoint("request", name, scope.name if is_next else "ANY", "", framework, line)
 
 
 def _streams(scope: Scope, facts: Facts) -> bool:
@@ -232,27 +134,46 @@ def profile_of(text: str, language: Language, function: str) -> FunctionProfile:
     if language.name not in GRAMMARS:
         snippet = parse_snippet(text, language)
         return profile_by_words(snippet.syntax, function, snippet.start)
-    fragment = parse_fragment(text, language)
-    facts = facts_of(fragment.syntax)
+    facts, lines = _facts(text, language)
     if function:
-        return _profile(_named(function, facts), facts, fragment.lines)
+        return _profiles(_named(function, facts), facts, lines)[0]
     scopes = [each for each in facts.scopes if _stands_alone(each, facts)]
     if not scopes:
-        return _profile(None, facts, fragment.lines)
-    profiles = [_profile(each, facts, fragment.lines) for each in scopes]
+        return _profiles(None, facts, lines)[0]
+    profiles = [_profiles(each, facts, lines)[0] for each in scopes]
     best = min(range(len(profiles)), key=lambda place: (_rank(scopes[place], profiles[place]), place))
     return profiles[best]
 
 
 def profiles_of(text: str, language: Language) -> tuple[FunctionProfile, ...]:
-    """Return the profiles of all functions that are no parts of others, in the order of the text."""
+    """Return the profiles of all functions that are no parts of others, in the order of the text.
+
+    A function with several routes has one for each."""
     if language.name not in GRAMMARS:
         snippet = parse_snippet(text, language)
         return tuple(_by_words(snippet.syntax, each) for each in list_functions(snippet.syntax))
-    fragment = parse_fragment(text, language)
-    facts = facts_of(fragment.syntax)
-    found = [_profile(each, facts, fragment.lines) for each in facts.scopes if _stands_alone(each, facts)]
+    facts, lines = _facts(text, language)
+    alone = [each for each in facts.scopes if _stands_alone(each, facts)]
+    found = [profile for each in alone for profile in _profiles(each, facts, lines)]
     return tuple(sorted(found, key=lambda each: each.entry.line))
+
+
+def unread_routes(text: str, language: Language) -> tuple[EntryPoint, ...]:
+    """Return the registrations whose path is not a literal, or whose handler is not in this text."""
+    if language.name not in GRAMMARS:
+        return ()
+    facts, lines = _facts(text, language)
+    return tuple(
+        EntryPoint("request", each.written, line=max(each.line - lines, 1))
+        for each in unread_registrations(facts)
+    )
+
+
+@lru_cache(maxsize=1)
+def _facts(text: str, language: Language) -> tuple[Facts, int]:
+    """Return the facts of a text, and the lines that were put before it."""
+    fragment = parse_fragment(text, language)
+    return facts_of(fragment.syntax), fragment.lines
 
 
 def _rank(scope: Scope, profile: FunctionProfile) -> int:
@@ -266,11 +187,13 @@ def _rank(scope: Scope, profile: FunctionProfile) -> int:
 
 def _stands_alone(scope: Scope, facts: Facts) -> bool:
     """Return whether it is no part of another function, and has a name or answers requests."""
+    if scope in wrapped_handlers(facts):
+        return True
     if not scope.name and scope.route is None:
         return False
-    if scope.outer is not None and _made_handlers(facts).get(scope.outer) is scope:
+    if scope.outer is not None and made_handlers(facts).get(scope.outer) is scope:
         return False
-    if scope.outer is not None and not scope.name and _is_middleware(scope.outer):
+    if scope.outer is not None and not scope.name and is_middleware(scope.outer):
         return False
     return scope.outer is None or scope.route is not None
 
@@ -293,27 +216,29 @@ def _overlap(one: Span, other: Span) -> int:
     return max(min(one.end, other.end) - max(one.start, other.start), 0)
 
 
-def _profile(scope: Scope | None, facts: Facts, lines: int) -> FunctionProfile:
+def _profiles(scope: Scope | None, facts: Facts, lines: int) -> tuple[FunctionProfile, ...]:
+    """Return the profile of a function for each of its entries, the first one first."""
     name = "" if scope is None else _name(scope)
     line = 1 if scope is None else max(scope.line - lines, 1)
-    entry = entry_of(scope, facts, name, line)
+    entries = entries_of(scope, facts, name, line)
     body = (
         Span(0, len(facts.syntax.source))
         if scope is None
-        else _made_handlers(facts).get(scope, scope).body  # What makes it runs once.
+        else made_handlers(facts).get(scope, scope).body  # What makes it runs once.
     )
     # Lines out of a function are parsed inside an async function, though the code does not show that it is.
     is_wrapped = scope is not None and scope.name == NAMELESS
     blocked = [] if is_wrapped else [each for each in _blocking(facts) if _overlap(each, body)]
     broken = facts.syntax.broken_lines()
-    return FunctionProfile(
-        entry=entry,
-        dependencies=dependencies_of(body, entry.kind, facts, lines),
+    first = FunctionProfile(
+        entry=entries[0],
+        dependencies=dependencies_of(body, entries[0].kind, facts, lines),
         blocks_loop=max(facts.syntax.line(min(blocked).start) - lines, 1) if blocked else 0,
         exporter=imported_exporter(facts.imports_any),
         broken_line=max(broken[0] - lines, 1) if broken else 0,
         others=max(sum(_stands_alone(each, facts) for each in facts.scopes) - 1, 0),
     )
+    return (first, *(replace(first, entry=each) for each in entries[1:]))
 
 
 @lru_cache(maxsize=2)

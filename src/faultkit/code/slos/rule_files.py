@@ -24,6 +24,10 @@ _RATIO = "slo:sli_error:ratio_rate"
 """The name of the recorded share of bad events; the window follows."""
 _LONGEST_NAME = 63
 """Characters of a name in OpenSLO and Kubernetes."""
+_INDICATOR = "-sli"
+"""Ends the name of an objective's indicator in OpenSLO."""
+_LONGEST_NUMBER = len("-1000")
+"""Ends the name of an objective whose name another one has."""
 _SLOTH_WINDOW = "{{.window}}"
 _UNKNOWN = re.compile(r"[^a-z0-9]+")
 
@@ -52,7 +56,8 @@ def named_slos(found: Sequence[FunctionObjectives]) -> Iterator[NamedSlo]:
         for slo in _without_doubles(function):
             kind = f"latency-p{slo.objective:g}" if slo.type == "latency" else slo.type
             about = name_of(route_of(slo.entry)) or name_of(slo.entry.name) or "function"
-            base = f"{about[: _LONGEST_NAME - len(kind) - 5].rstrip('-')}-{kind}"
+            longest = _LONGEST_NAME - len(f"-{kind}{_INDICATOR}") - _LONGEST_NUMBER
+            base = f"{about[:longest].rstrip('-')}-{kind}"
             name, number = base, 2
             while name in seen:
                 name, number = f"{base}-{number}", number + 1
@@ -171,7 +176,7 @@ def _openslo_document(each: NamedSlo, service: str) -> dict[str, Any]:
             "description": slo.explanation,
             "service": service,
             "indicator": {
-                "metadata": {"name": f"{each.name[: _LONGEST_NAME - 4]}-sli"},
+                "metadata": {"name": f"{each.name}{_INDICATOR}"},
                 "spec": {"ratioMetric": {"counter": True, **counted, "total": _source(events.total)}},
             },
             "timeWindow": [{"duration": PERIOD, "isRolling": True}],

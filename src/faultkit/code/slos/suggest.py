@@ -6,8 +6,8 @@ exporter decides the names in their queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from faultkit.base.errors import InputError
@@ -21,9 +21,9 @@ from faultkit.code.slos.explanations import (
     explain_latency95,
     explain_latency99,
 )
-from faultkit.code.slos.exporters import ExporterChoice, choose_exporter, exporter_named
+from faultkit.code.slos.exporters import ExporterChoice, buckets_needed, choose_exporter, exporter_named
 from faultkit.code.slos.indicators import Metrics
-from faultkit.code.slos.profile import profile_of, profiles_of
+from faultkit.code.slos.profile import profile_of, profiles_of, unread_routes
 
 LONGEST_TEXT = 1_000_000
 """Characters of a text."""
@@ -36,6 +36,7 @@ WINDOWS_S: dict[EntryKind, int] = {
 }
 """Seconds of the query by kind of entry. A job may run once a day. Google's API needs whole fractions of a
 day."""
+_UNREAD = "the path is not a literal, or the handler is not a function of this text"
 _BOM = "\ufeff"
 
 
@@ -75,8 +76,17 @@ class SuggestedSlo:
     """What the objective allows over its period, in words."""
     exporter: str
     """The name of the exporter whose names the query has; empty if the service must record the metrics."""
-    needs: str
-    """What the query needs to have a result."""
+    setup: str
+    """What must be configured for the query to have a result, but for buckets."""
+    bounds_s: tuple[float, ...] = ()
+    """Bounds of buckets to add: its own, and those of the objectives that are suggested with it."""
+
+    @property
+    def needs(self) -> str:
+        """Return what the query needs to have a result."""
+        if not self.bounds_s:
+            return self.setup
+        return f"{self.setup} {buckets_needed(exporter_named(self.exporter), self.bounds_s)}"
 
     def document(self) -> dict[str, Any]:
         return {
@@ -139,7 +149,7 @@ def objectives_of(
 ) -> FunctionObjectives:
     """Return the objectives as `suggest_slos` does, or the reason why there are none."""
     bare, known = _checked(text, language, metrics)
-    return _objectives(profile_of(bare, known, function.strip()), metrics)
+    return with_common_buckets([_objectives(profile_of(bare, known, function.strip()), metrics)])[0]
 
 
 def all_objectives(
@@ -147,7 +157,8 @@ def all_objectives(
 ) -> tuple[FunctionObjectives, ...]:
     """Return the objectives of each function that answers requests, processes messages or runs as a job.
 
-    A handler whose route is not in the text has a reason instead. What only a name suggests is left out.
+    A handler with several routes has objectives for each. A handler whose route is not in the text, and a
+    registration that is not understood, have a reason instead. What only a name suggests is left out.
     """
     bare, known = _checked(text, language, metrics)
     found = list[FunctionObjectives]()
@@ -159,7 +170,25 @@ def all_objectives(
             found.append(FunctionObjectives(entry, (), "its route is not in this text"))
         else:
             found.append(_objectives(each, metrics))
-    return tuple(found)
+    found.extend(FunctionObjectives(each, (), _UNREAD) for each in unread_routes(bare, known))
+    return with_common_buckets(found)
+
+
+def with_common_buckets(found: Sequence[FunctionObjectives]) -> tuple[FunctionObjectives, ...]:
+    """Return objectives that all name the same buckets: an exporter has one list of them for all routes."""
+    bounds: dict[str, set[float]] = {}
+    for slo in (slo for each in found for slo in each.slos):
+        bounds.setdefault(slo.exporter, set()).update(slo.bounds_s)
+    return tuple(
+        replace(
+            each,
+            slos=tuple(
+                replace(slo, bounds_s=tuple(sorted(bounds[slo.exporter]))) if slo.bounds_s else slo
+                for slo in each.slos
+            ),
+        )
+        for each in found
+    )
 
 
 def route_of(entry: EntryPoint) -> str:
@@ -211,7 +240,7 @@ class _Suggestion:
     def window_s(self) -> int:
         return WINDOWS_S[self.entry.kind]
 
-    def needs(self, threshold_s: float | None = None) -> str:
+    def setup(self, threshold_s: float | None = None) -> str:
         needs = indicators.needs_of(self.entry, self.exporter.exporter, threshold_s, self.counts_429)
         if not self.entry.is_http:
             return needs
@@ -248,7 +277,8 @@ def _latency(of: _Suggestion, objective: float, threshold_s: float, why: str) ->
         ),
         error_budget=budget_words(objective, of.entry.kind, f"take longer than {threshold_s:g} s"),
         exporter=of.exporter_name,
-        needs=of.needs(threshold_s),
+        setup=of.setup(threshold_s),
+        bounds_s=indicators.missing_bounds(of.entry, of.exporter.exporter, threshold_s),
     )
 
 
@@ -275,7 +305,7 @@ def _availability(of: _Suggestion) -> SuggestedSlo:
         events=events,
         error_budget=budget_words(objective, kind, "fail"),
         exporter=of.exporter_name,
-        needs=of.needs(),
+        setup=of.setup(),
     )
 
 
@@ -298,7 +328,7 @@ def _error(of: _Suggestion) -> SuggestedSlo:
         events=Events(metrics.counter(), bad=metrics.counter(metrics.total, metrics.bad)),
         error_budget=budget_words(objective, of.entry.kind, "fail"),
         exporter=of.exporter_name,
-        needs=of.needs(),
+        setup=of.setup(),
     )
 
 
