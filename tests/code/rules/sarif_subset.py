@@ -34,6 +34,7 @@ _RULE = _closed(
     shortDescription=_MESSAGE,
     fullDescription=_MESSAGE,
     help=_MESSAGE,
+    helpUri={"type": "string", "format": "uri", "pattern": "^https://[^ ]+$"},
     defaultConfiguration=_closed((), level=_LEVEL),
     properties=_BAG,
 )
