@@ -311,6 +311,28 @@ def test_the_lines_that_ran_are_known(file: Path, python: str) -> None:
             assert service.ran_lines().ran == ran
 
 
+@pytest.mark.parametrize("python", interpreters())
+def test_a_line_with_the_code_of_a_function_has_run_when_the_function_has(file: Path, python: str) -> None:
+    text = (
+        "import functools\n"
+        "def a(): return b'a'\n"
+        "@functools.lru_cache()\n"
+        "def b(): return b'b'\n"
+        "ROUTES = {'/a': a, '/b': b, '/c': lambda: b'c'}\n"
+        "UNUSED = lambda: 1, lambda: 2\n"
+        "def items(): yield from sorted([1], key=lambda n: -n)\n"
+        "def app(environ, start):\n"
+        "    start('200 OK', [])\n"
+        "    return [ROUTES[environ['PATH_INFO']]()]\n"
+    )
+    with running(file, text, python) as service:
+        at_start = {1, 3, 8}
+        assert service.ran_lines() == RanLines(frozenset(range(1, 11)), frozenset(at_start))
+        for path, ran in (("a", {2, 9, 10}), ("b", {2, 4, 9, 10}), ("c", {2, 4, 5, 9, 10})):
+            fetch(service.url + path)
+            assert service.ran_lines().ran == at_start | ran
+
+
 def test_lines_that_run_at_the_end_of_a_service_are_known(file: Path) -> None:
     text = (
         "async def app(scope, receive, send):\n"

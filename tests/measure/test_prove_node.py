@@ -139,6 +139,29 @@ def test_the_lines_that_ran_are_known(tmp_path: Path) -> None:
         assert service.ran_lines().ran == {1, 4, 6, 7, 9, 10}
 
 
+def test_a_line_with_the_code_of_a_function_has_run_when_the_function_has(tmp_path: Path) -> None:
+    text = (
+        "const routes = {};\n"
+        "routes['/a'] = (res) => res.end('a');\n"
+        "routes['/b'] = function (res) { res.end('b'); }; // Not asked for.\n"
+        "routes['/c'] = (res) => [\n"
+        "  res.end('c'),\n"
+        "];\n"
+        "routes['/d'] = (res) => { // It has two lines.\n"
+        "  res.end('d');\n"
+        "};\n"
+        "const server = require('http').createServer((req, res) => routes[req.url](res));\n"
+        "server.on('clientError', () => {});\n"
+        "server.listen(1);\n"
+    )
+    with running(tmp_path / "app.js", text) as service:
+        at_start = {1, 7, 11, 12}
+        assert service.ran_lines().ran == at_start
+        for path, ran in (("a", {2, 10}), ("c", {2, 4, 5, 10}), ("d", {2, 4, 5, 8, 10})):
+            assert status_of(service.url + path) == 200
+            assert service.ran_lines().ran == at_start | ran
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -69,8 +69,10 @@ session.connect();
 session.post('Profiler.enable');
 session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 
-const ran = new Set();
-let executable = [];
+// The code of a function that has begun on a line: what follows `=>`, or `) {`.
+const BODY = /=>\s*(?:[^{\s]|\{\s*[^\s}])|\)\s*\{\s*[^\s}]/;
+const ran = new Set(); // Places that have run. The counts are those since the last time they were taken.
+const functions = new Map(); // Their ends, by their beginnings.
 
 function takeLines() {
   let scripts = [];
@@ -78,32 +80,57 @@ function takeLines() {
   session.post('Profiler.takePreciseCoverage', (error, found) => {
     if (!error) scripts = found.result;
   });
-  const source = textOf(setup.file, '');
   const url = pathToFileURL(setup.file).href;
-  const ranges = scripts
+  const found = scripts
     .filter((each) => each.url === url || each.url === setup.file)
-    .flatMap((each) => each.functions.flatMap((one) => one.ranges))
+    .flatMap((each) => each.functions);
+  for (const { ranges } of found) functions.set(ranges[0].startOffset, ranges[0].endOffset);
+  const ranges = found
+    .flatMap((each) => each.ranges)
     .sort((a, b) => b.endOffset - b.startOffset - (a.endOffset - a.startOffset));
+  const executable = [];
+  const ranLines = [];
+  for (const [line, places] of placesByLine(textOf(setup.file, ''))) {
+    executable.push(line);
+    for (const place of places) if (countAt(place, ranges) > 0) ran.add(place);
+    if (places.every((place) => ran.has(place))) ranLines.push(line);
+  }
+  return 'lines ' + JSON.stringify({ executable, ran: ranLines }) + '\n';
+}
+
+// The smallest range that holds a place counts; the ranges are sorted by size.
+function countAt(place, ranges) {
+  let count = 0;
+  for (const range of ranges) {
+    if (range.startOffset <= place && place < range.endOffset) count = range.count;
+  }
+  return count;
+}
+
+// The lines with code, and the places that must have run for each: its beginning, and the functions whose code begins
+// on it.
+function* placesByLine(source) {
   let offset = 0;
-  executable = [];
   let inComment = false;
-  source.split('\n').forEach((line, index) => {
+  let number = 0;
+  for (const line of source.split('\n')) {
+    number += 1;
+    const start = offset;
+    const end = start + line.length;
+    offset = end + 1;
     const code = line.trim();
-    // Brackets at its beginning belong to what they close.
-    const first = offset + Math.max(line.search(/[^\])};,\s]/), 0);
-    offset += line.length + 1;
     const isComment = inComment || /^(\/\/|\/\*)/.test(code);
     if (inComment || code.startsWith('/*')) inComment = !code.includes('*/');
-    if (isComment || /^[\])};,\s]*$/.test(code)) return;
-    executable.push(index + 1);
-    // The smallest range that holds the beginning of the line counts; the ranges are sorted by size.
-    let count = 0;
-    for (const range of ranges) {
-      if (range.startOffset <= first && first < range.endOffset) count = range.count;
+    if (isComment || /^[\])};,\s]*$/.test(code)) continue;
+    // Brackets at its beginning belong to what they close.
+    const places = [start + Math.max(line.search(/[^\])};,\s]/), 0)];
+    for (const [begin, last] of functions) {
+      if (begin < start || begin >= end || (begin === 0 && last >= source.length)) continue;
+      const text = source.slice(begin, Math.min(last, end));
+      if (BODY.test(text.replace(/\/\*.*?\*\/|(?<!:)\/\/.*$/g, ''))) places.push(begin);
     }
-    if (count > 0) ran.add(index + 1);
-  });
-  return 'lines ' + JSON.stringify({ executable, ran: [...ran].sort((a, b) => a - b) }) + '\n';
+    yield [number, places];
+  }
 }
 
 // --- the parent process ---

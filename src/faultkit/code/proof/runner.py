@@ -17,6 +17,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -77,38 +78,57 @@ class _TextFinder(importlib.abc.MetaPathFinder):
 
 
 class _Lines:
-    """The lines of one file that have run. Costs little from Python 3.12 on: each line is reported once."""
+    """The lines of one file that have run. Costs little from Python 3.12 on: each line is reported once.
+
+    A line on which functions have their code (`{"x": lambda: 1}`) has run when they have run, too."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self._executable: set[int] = set()
-        self._ran: set[int] = set()
+        self._ran: dict[int, set[int]] = {}
+        """By line: the code that ran there, by `id`."""
+        self._inline: dict[int, set[int]] = {}
+        """By line: the code of functions within a line of the code around them."""
+        self._kept: list[CodeType] = []
         self._monitoring = getattr(sys, "monitoring", None)
         if self._monitoring is not None:
             self._monitoring.use_tool_id(_TOOL, "fault")
-            self._monitoring.register_callback(_TOOL, self._monitoring.events.LINE, self._line_event)
+            events = self._monitoring.events
+            self._monitoring.register_callback(_TOOL, events.LINE, self._line_event)
+            self._monitoring.register_callback(_TOOL, events.PY_START, self._start_event)
         else:
             threading.settrace(self._call)
             sys.settrace(self._call)
 
     def watch(self, code: CodeType) -> None:
         """Report the lines of this code and of the functions in it."""
-        if hasattr(code, "co_lines"):
-            self._executable.update(line for _, _, line in code.co_lines() if line)
-        else:
-            self._executable.update(line for _, line in dis.findlinestarts(code))
+        self._kept.append(code)  # So that no other gets its id.
+        lines = _lines_of(code)
+        self._executable |= lines
         if self._monitoring is not None:
-            self._monitoring.set_local_events(_TOOL, code, self._monitoring.events.LINE)
+            events = self._monitoring.events
+            self._monitoring.set_local_events(_TOOL, code, events.LINE | events.PY_START)
         for each in code.co_consts:
             if isinstance(each, CodeType):
+                if _is_function(each):
+                    for line in _body_lines(each) & lines:
+                        self._inline.setdefault(line, set()).add(id(each))
                 self.watch(each)
 
     def report(self) -> bytes:
-        document = {"executable": sorted(self._executable), "ran": sorted(self._ran)}
+        ran = [line for line, codes in self._ran.items() if self._inline.get(line, set()) <= codes]
+        document = {"executable": sorted(self._executable), "ran": sorted(ran)}
         return b"lines %s\n" % json.dumps(document).encode()
 
     def _line_event(self, code: CodeType, line: int) -> Any:
-        self._ran.add(line)
+        self._ran.setdefault(line, set()).add(id(code))
+        assert self._monitoring is not None
+        return self._monitoring.DISABLE
+
+    def _start_event(self, code: CodeType, offset: int) -> Any:
+        # Python 3.13 does not report a line that is also that of the `def`.
+        if id(code) in self._inline.get(code.co_firstlineno, ()):
+            self._ran.setdefault(code.co_firstlineno, set()).add(id(code))
         assert self._monitoring is not None
         return self._monitoring.DISABLE
 
@@ -117,10 +137,39 @@ class _Lines:
 
     def _line(self, frame: Any, event: str, arg: Any) -> Any:
         if event == "line":
-            self._ran.add(frame.f_lineno)
+            self._ran.setdefault(frame.f_lineno, set()).add(id(frame.f_code))
         return self._line
 
 
+def _lines_of(code: CodeType) -> set[int]:
+    if hasattr(code, "co_lines"):
+        return {line for _, _, line in code.co_lines() if line}
+    return {line for _, line in dis.findlinestarts(code)}
+
+
+def _is_function(code: CodeType) -> bool:
+    """Return whether code is that of a `def` or a lambda: not of a class, a comprehension or annotations."""
+    is_def = bool(code.co_flags & inspect.CO_NEWLOCALS) and not code.co_name.startswith(("<", "__annotate"))
+    return is_def or code.co_name == "<lambda>"
+
+
+def _body_lines(code: CodeType) -> set[int]:
+    """Return the lines of a function without that of its `def`, unless a statement stands there, too."""
+    starts = {offset: line for offset, line in dis.findlinestarts(code) if line}
+    found: set[int] = set()
+    line = 0
+    for each in dis.get_instructions(code):
+        line = starts.get(each.offset, line)
+        if line and each.opname not in _OF_FRAMES:
+            found.add(line)
+    return found
+
+
+_OF_FRAMES = {
+    *("RESUME", "NOP", "CACHE", "MAKE_CELL", "COPY_FREE_VARS", "POP_TOP"),
+    *("GEN_START", "RETURN_GENERATOR", "CALL_INTRINSIC_1", "STOPITERATION_ERROR", "RERAISE"),
+}
+"""Instructions that belong to the call of a function, not to a statement of it."""
 _TOOL = 4
 """A number for `sys.monitoring` that debuggers, coverage and profilers do not use."""
 
