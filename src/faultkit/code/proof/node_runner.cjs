@@ -3,12 +3,14 @@
 // FAULT_PROOF names the file, the text to run in its place, the beginnings of URLs to replace in the texts of the
 // project, and the descriptor of a socket to the parent process. The first server that listens does so on a free port
 // of loopback, and `port NUMBER` is written to the socket. For each line `lines` on it, the answer is which lines of
-// the file have run. When the other end closes, the parent process has ended: this process group ends.
+// the file have run, and how often each answer with a status below 400 was given. When the other end closes, the parent process has ended: this process group ends.
 'use strict';
 
 if (!process.env.FAULT_PROOF) return; // A thread or a child process of the service.
 
+const crypto = require('crypto');
 const fs = require('fs');
+const http = require('http');
 const inspector = require('inspector');
 const Module = require('module');
 const net = require('net');
@@ -95,7 +97,8 @@ function takeLines() {
     for (const place of places) if (countAt(place, ranges) > 0) ran.add(place);
     if (places.every((place) => ran.has(place))) ranLines.push(line);
   }
-  return 'lines ' + JSON.stringify({ executable, ran: ranLines }) + '\n';
+  const given = [...answers.values()];
+  return 'lines ' + JSON.stringify({ executable, ran: ranLines, answers: given }) + '\n';
 }
 
 // The smallest range that holds a place counts; the ranges are sorted by size.
@@ -132,6 +135,59 @@ function* placesByLine(source) {
     yield [number, places];
   }
 }
+
+// --- answers ---
+
+const MOST_ANSWERS = 1000;
+const COMPARED_BYTES = 65536;
+const SHOWN_BYTES = 100;
+const VARYING = /(?=[\w+/=-]*\d)[\w+/=-]{16,}|[0-9a-fA-F-]{8,}|\d+/g; // Ids and numbers, as in runner.py.
+const answers = new Map(); // By status and digest: what is reported of them.
+const bodies = new WeakMap(); // Of responses under way.
+
+const digestOf = (data) => crypto.createHash('sha256').update(data).digest('hex').slice(0, 16);
+
+function addPart(response, part, encoding) {
+  if (typeof part !== 'string' && !(part instanceof Uint8Array)) return;
+  let body = bodies.get(response);
+  if (!body) {
+    body = { digest: crypto.createHash('sha256'), start: Buffer.alloc(0), length: 0 };
+    bodies.set(response, body);
+  }
+  const data = typeof part === 'string' ? Buffer.from(part, typeof encoding === 'string' ? encoding : 'utf8') : part;
+  body.digest.update(data);
+  body.length += data.length;
+  if (body.start.length < COMPARED_BYTES) {
+    body.start = Buffer.concat([body.start, data.subarray(0, COMPARED_BYTES - body.start.length)]);
+  }
+}
+
+function addAnswer(response) {
+  if (response.statusCode >= 400) return;
+  if (!bodies.has(response)) addPart(response, '');
+  const { digest, start, length } = bodies.get(response);
+  const exact = digest.digest('hex').slice(0, 16);
+  const key = `${response.statusCode} ${exact}`;
+  if (!answers.has(key) && answers.size < MOST_ANSWERS) {
+    const shape = digestOf(Buffer.from(start.toString('latin1').replace(VARYING, '0'), 'latin1'));
+    const beginning = start.subarray(0, SHOWN_BYTES).toString('utf8');
+    answers.set(key, [response.statusCode, exact, shape, length, beginning, 0]);
+  }
+  if (answers.has(key)) answers.get(key)[5] += 1;
+}
+
+const { write, end } = http.ServerResponse.prototype;
+http.ServerResponse.prototype.write = function (part, encoding, ...rest) {
+  addPart(this, part, encoding);
+  return write.call(this, part, encoding, ...rest);
+};
+http.ServerResponse.prototype.end = function (part, encoding, ...rest) {
+  if (!this.writableEnded) {
+    addPart(this, part, encoding);
+    addAnswer(this);
+  }
+  return end.call(this, part, encoding, ...rest);
+};
 
 // --- the parent process ---
 

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from faultkit.base.errors import RunError, TargetError
 from faultkit.base.external_program import inherited_environment
 from faultkit.base.process_group import end_popen_group, signal_group
 from faultkit.code.proof.exercised import RanLines
+from faultkit.code.proof.healthy_answers import Answer, Answers
 from faultkit.code.proof.service import Service
 
 START_S = 30.0
@@ -71,6 +73,8 @@ class RunningService:
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.url = ""
+        self.answers: Answers = Counter()
+        """The successes up to the last report of lines."""
 
     @property
     def pid(self) -> int:
@@ -181,6 +185,7 @@ class RunningService:
         if found is None:
             return RanLines()
         document = json.loads(found[1])
+        self.answers = Counter({Answer(*each): count for *each, count in document["answers"]})
         return RanLines(frozenset(document["executable"]), frozenset(document["ran"]))
 
     def _message(self, form: bytes, within_s: float) -> re.Match[bytes] | None:
