@@ -259,6 +259,13 @@ def test_a_service_that_does_not_start_is_reported_with_its_reason(file: Path, t
         prove(str(file), text, text, QUICK)
 
 
+def test_a_changed_version_that_does_not_start_is_named_with_its_own_line(file: Path) -> None:
+    new = BOUNDED.replace("import os\n", "import os\nimport nosuchmodule\n")
+    with pytest.raises(TargetError, match=r"^the changed version of app\.py does not start: ") as error:
+        proof_of(file, BOUNDED, new)
+    assert 'app.py", line 3, in <module> / import nosuchmodule / ModuleNotFoundError: ' in str(error.value)
+
+
 def test_an_upstream_for_a_variable_that_is_not_read_is_an_error(file: Path) -> None:
     settings = ProofSettings(upstreams={"OTHER": "http://127.0.0.1:1"})
     with pytest.raises(InputError, match=r"\(.*UPSTREAM_URL.*\), got OTHER"):

@@ -22,12 +22,14 @@ import importlib.machinery
 import importlib.util
 import inspect
 import json
+import linecache
 import os
 import re
 import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from types import CodeType, ModuleType
 from typing import Any
@@ -50,6 +52,9 @@ class _TextLoader(importlib.machinery.SourceFileLoader):
         code = super().source_to_code(data, path, **options)
         if self.path == self._lines.file:
             self._lines.watch(code)
+            # So that tracebacks quote this text, not that of the file.
+            text = importlib.util.decode_source(data).splitlines(keepends=True)
+            linecache.cache[path] = len(data), None, text, path
         return code
 
     def path_stats(self, path: Any) -> Any:
@@ -236,6 +241,7 @@ def main() -> None:
     threading.Thread(target=_answer, args=(wire, report), daemon=True).start()
     sys.path[0] = setup["root"]
     sys.argv = [setup["file"]]
+    sys.excepthook = traceback.print_exception
     sys.meta_path.insert(0, _TextFinder(setup, lines))
     app: Any = importlib.import_module(setup["module"])
     for name in setup["application"].split("."):

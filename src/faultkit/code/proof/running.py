@@ -30,6 +30,8 @@ _ANSWER_S = 5.0
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 _MISSING_IN_NODE = re.compile(r"Cannot find (?:module|package) '([^'./][^']*)'")
 _NODE_ERROR = re.compile(r"(Uncaught )?\w*Error\b.*: ")
+_NO_NEWS = re.compile(r'[\s^~]*$|\s*File "<frozen ')
+"""Lines of a traceback of Python: marks below the code, and the steps of an import."""
 _RUNNER = Path(__file__).with_name("runner.py")
 _NODE_RUNNER = Path(__file__).with_name("node_runner.cjs")
 _LAST_LINES = 5
@@ -162,9 +164,7 @@ class RunningService:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(_GRACE_S)
                 raise TargetError(self._start_problem())
-        raise TargetError(
-            f"{self._file.name} does not serve after {self._start_s:g} s. {self._last_output()}"
-        )
+        raise TargetError(f"{self._name} does not serve after {self._start_s:g} s. {self._last_output()}")
 
     def ran_lines(self) -> RanLines:
         """Return which lines of the file have run so far; none if the service does not answer."""
@@ -225,7 +225,11 @@ class RunningService:
             )
         elif (missing := _MISSING_IN_NODE.search(output)) is not None:
             hint = f" Install what it needs (npm install {missing[1]})."
-        return f"{self._file.name} does not start: {output}{hint}"
+        return f"{self._name} does not start: {output}{hint}"
+
+    @property
+    def _name(self) -> str:
+        return self._file.name if self._text is None else f"the changed version of {self._file.name}"
 
     def _last_output(self) -> str:
         self._errors.seek(0)
@@ -233,6 +237,8 @@ class RunningService:
         if self._service.interface == "node":
             # Before the message of an error is the code that threw it, after it the stack.
             lines = [line for line in lines if _NODE_ERROR.match(line)][:1] or lines
+        else:
+            lines = [line for line in lines if not _NO_NEWS.match(line)]
         return (
             " / ".join(line.strip() for line in lines[-_LAST_LINES:] if line.strip()) or "It wrote nothing."
         )
