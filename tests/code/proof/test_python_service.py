@@ -155,6 +155,32 @@ def test_modules_are_followed_through_relative_imports_and_circles(tmp_path: Pat
     assert found.upstreams == (Upstream("STOCK_URL", "", "shop/config.py"),)
 
 
+@pytest.mark.parametrize(
+    ("how", "root", "module"),
+    [
+        ("from shop.api.config import X", ".", "shop.api.app"),
+        ("from shop.api import config", ".", "shop.api.app"),
+        ("import shop.api.config", ".", "shop.api.app"),
+        ("from api.config import X", "shop", "api.app"),
+        ("from .config import X", "shop", "api.app"),
+        ("from . import config", "shop", "api.app"),
+        ("from ..api import config", ".", "shop.api.app"),
+        ("import config", "shop/api", "app"),
+        ("import config, shop", "shop/api", "app"),
+    ],
+)
+def test_a_package_without_an_init_file_is_told_by_imports(
+    how: str, root: str, module: str, tmp_path: Path
+) -> None:
+    package = tmp_path / "shop" / "api"
+    package.mkdir(parents=True)
+    (package / "config.py").write_text('import os\nX = os.environ["STOCK_URL"]\n')
+    (package / "app.py").write_text(how + APPLICATION)
+    found = python_service(str(package / "app.py"), how + APPLICATION)
+    assert (found.root, found.module) == (str((tmp_path / root).resolve()), module)
+    assert [each.name for each in found.upstreams] == ["STOCK_URL"]
+
+
 def test_an_env_file_has_the_defaults(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(
         '# upstreams\nexport STOCK="https://stock.example.com/v3"\nOTHER=https://x\nCACHE_URL=redis://r\n'

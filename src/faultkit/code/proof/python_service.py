@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from faultkit.base.errors import InputError
-from faultkit.code.proof.python_upstreams import python_upstreams
+from faultkit.code.proof.python_upstreams import files_of, imported_names, python_upstreams
 from faultkit.code.proof.service import Interface, Service, checked_route
 
 _APPLICATIONS: dict[str, Interface] = {
@@ -51,19 +51,31 @@ def python_service(
         )
     application, interface = found
     chosen = checked_route(route, _route(tree, application, touched), file)
-    root, module = module_of(Path(file).resolve())
+    root, module = module_of(Path(file).resolve(), tree)
     upstreams = python_upstreams(Path(file).resolve(), tree, root, named, file)
     return Service(interface, str(root), chosen, upstreams, module, application)
 
 
-def module_of(file: Path) -> tuple[Path, str]:
-    """Return the folder where imports begin, and the name of the module from there."""
-    parts = [] if file.stem == "__init__" else [file.stem]
+def module_of(file: Path, tree: ast.Module) -> tuple[Path, str]:
+    """Return the folder where imports begin, and the name of the module from there.
+
+    The folder is above the packages of the file. A package without an `__init__.py` is told by the imports of
+    the file: relative ones, and those that begin with the name of a folder above it."""
     root = file.parent
     while (root / "__init__.py").exists() and root != root.parent:
-        parts.insert(0, root.name)
         root = root.parent
-    return root, ".".join(parts)
+    for level, parts in imported_names(tree):
+        if level:
+            root = min(root, file.parents[min(level, len(file.parents) - 1)], key=_depth)
+        elif not any(files_of(root, parts)):
+            above = (each.parent for each in file.parents if each.name == parts[0])
+            root = next((each for each in above if any(files_of(each, parts))), root)
+    inside = file.parent if file.stem == "__init__" else file.with_suffix("")
+    return root, ".".join(inside.relative_to(root).parts)
+
+
+def _depth(folder: Path) -> int:
+    return len(folder.parts)
 
 
 def _application(tree: ast.Module) -> tuple[str, Interface] | None:

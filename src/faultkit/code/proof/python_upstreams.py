@@ -50,19 +50,26 @@ def _modules(file: Path, tree: ast.Module, root: Path) -> Iterator[tuple[Path, a
 
 
 def _imported(path: Path, module: ast.Module, root: Path) -> Iterator[Path]:
+    for level, parts in imported_names(module):
+        yield from files_of(root if not level else path.parents[level - 1], parts)
+
+
+def imported_names(module: ast.Module) -> Iterator[tuple[int, list[str]]]:
+    """Yield what a module imports: the number of dots, and the parts of the name. What is imported from a
+    module may be a module, too."""
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield from _files_of(root, alias.name.split("."))
+                yield 0, alias.name.split(".")
         elif isinstance(node, ast.ImportFrom):
-            base = root if not node.level else path.parents[node.level - 1]
             parts = node.module.split(".") if node.module else []
-            yield from _files_of(base, parts)
+            yield node.level, parts
             for alias in node.names:
-                yield from _files_of(base, [*parts, alias.name])
+                yield node.level, [*parts, alias.name]
 
 
-def _files_of(base: Path, parts: list[str]) -> Iterator[Path]:
+def files_of(base: Path, parts: list[str]) -> Iterator[Path]:
+    """Yield the files of a module below a folder."""
     place = base.joinpath(*parts)
     for each in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
         if each.is_file():
