@@ -84,6 +84,14 @@ def test_upstreams_are_found_in_the_file_and_in_those_that_it_loads(
     assert {each.name: each.default for each in found} == upstreams
 
 
+def test_the_upstreams_of_both_versions_are_found(tmp_path: Path) -> None:
+    changed = EXPRESS.replace(
+        "const API", "const SPARE = process.env.SPARE_URL || 'https://spare';\nconst API"
+    )
+    found = service_of(EXPRESS, tmp_path, changed=changed).upstreams
+    assert sorted(each.name for each in found) == ["API_URL", "SPARE_URL"]
+
+
 def test_a_service_runs_in_the_folder_of_its_package(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("{}")
     (tmp_path / ".env").write_text("API=https://api.example.com/v2")

@@ -199,6 +199,35 @@ def test_urls_in_the_text_are_upstreams_if_there_is_no_variable_or_they_are_name
     assert service_of(code + APPLICATION, tmp_path).upstreams[0].is_text
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ('A = os.getenv("A_URL")', 'B = os.getenv("B_URL", "http://b")', ["A_URL", "B_URL"]),
+        ('A = os.getenv("A_URL", "http://a")', 'B = "http://b/v1"', ["A_URL", "http://b"]),
+        ('A = os.getenv("A_URL"); B = "http://b"', 'A = os.getenv("A_URL"); B = "http://b"', ["A_URL"]),
+        ('A = "http://a"', 'A = os.getenv("A_URL", "http://a")', ["A_URL", "http://a"]),
+        ('A = os.getenv("A_URL")', "A = 1", ["A_URL"]),
+    ],
+)
+def test_the_upstreams_of_both_versions_are_found(
+    old: str, new: str, names: list[str], tmp_path: Path
+) -> None:
+    found = service_of(f"import os\n{old}{APPLICATION}", tmp_path, changed=f"import os\n{new}{APPLICATION}")
+    assert sorted(each.name for each in found.upstreams) == names
+    named = service_of(
+        f"import os\n{old}{APPLICATION}",
+        tmp_path,
+        changed=f"import os\n{new}{APPLICATION}",
+        named=names,
+    )
+    assert sorted(each.name for each in named.upstreams) == names
+
+
+def test_a_changed_version_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"app\.py, changed: expected Python that can be run"):
+        service_of(READS + APPLICATION, tmp_path, changed="def broken(:")
+
+
 def test_a_variable_that_does_not_look_like_a_url_can_be_named(tmp_path: Path) -> None:
     code = 'import os\nA = os.environ["STOCK"]'
     assert upstreams_of(code, tmp_path, "STOCK") == {"STOCK": ""}

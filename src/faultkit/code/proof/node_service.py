@@ -14,7 +14,7 @@ from pathlib import Path
 
 from faultkit.base.errors import InputError, TargetError
 from faultkit.code.proof.service import Service, checked_route
-from faultkit.code.proof.upstreams import MOST_FILES, Reads
+from faultkit.code.proof.upstreams import MOST_FILES, Reads, chosen_upstreams
 
 NODE_SUFFIXES = (".js", ".mjs", ".cjs")
 
@@ -43,17 +43,27 @@ def node_service(
     route: str | None = None,
     named: Collection[str] = (),
     touched: Collection[int] = (),
+    changed: str | None = None,
 ) -> Service:
     """Return how to run a JavaScript file. Raises InputError, with what to pass, if that cannot be
     determined.
 
     named:   upstreams that the user has named
-    touched: lines that a change is about; a route whose handler has most of them is preferred"""
+    touched: lines that a change is about; a route whose handler has most of them is preferred
+    changed: the text after the change, which may have more upstreams"""
     code = _without_comments(text)
     if not _LISTENS.search(code):
         raise InputError(file, "expected a service to run: a file that calls listen(), found no such call")
     chosen = checked_route(route, _route(code, touched), file)
     path = Path(file).resolve()
+    versions = [code] if changed is None else [code, _without_comments(changed)]
+    root = next((each for each in path.parents if (each / "package.json").exists()), path.parent)
+    upstreams = chosen_upstreams([_reads(path, each) for each in versions], root, named, file)
+    return Service("node", str(root), chosen, upstreams)
+
+
+def _reads(path: Path, code: str) -> Reads:
+    """Return what a service reads its upstreams from."""
     reads = Reads()
     for place, each in _files(path, code):
         where = place.name if place == path else str(place)
@@ -61,8 +71,7 @@ def node_service(
             reads.add(variable, default, where)
         for found in _TEXT.finditer(each):
             reads.add_url(found[1], where)
-    root = next((each for each in path.parents if (each / "package.json").exists()), path.parent)
-    return Service("node", str(root), chosen, reads.chosen(root, named, file))
+    return reads
 
 
 def node_interpreter(env: Mapping[str, str]) -> str:

@@ -169,7 +169,7 @@ def prove(
 ) -> Proof:
     """Run both versions under each fault. Raises TargetError if one does not start, RunError if it was
     stopped."""
-    service = service_of(path, old, settings, touched_lines(old, new))
+    service = service_of(path, old, new, settings)
     with StubUpstream() as stub:
         run = _Run(Path(path), service, {"before": None, "after": new}, settings, stub.url, stop)
         cases = [
@@ -209,16 +209,16 @@ def prove(
 _STAND_IN = "a stand-in on this machine"
 
 
-def service_of(path: str, text: str, settings: ProofSettings, touched: frozenset[int]) -> Service:
-    """Return how to run the file, with a route that reaches the touched lines. Raises InputError, with what
-    to pass, if that cannot be determined."""
+def service_of(path: str, old: str, new: str, settings: ProofSettings) -> Service:
+    """Return how to run the file, with a route that reaches the touched lines, and the upstreams of both
+    versions. Raises InputError, with what to pass, if that cannot be determined."""
     suffix = Path(path).suffix
-    if suffix in NODE_SUFFIXES:
-        return node_service(path, text, route=settings.route, named=settings.upstreams, touched=touched)
-    if suffix != ".py":
+    if suffix not in (".py", *NODE_SUFFIXES):
         known = ", ".join((".py", *NODE_SUFFIXES))
         raise InputError(path, f'expected a service in Python or JavaScript ({known}), got "{suffix}"')
-    return python_service(path, text, route=settings.route, named=settings.upstreams, touched=touched)
+    read = python_service if suffix == ".py" else node_service
+    touched = touched_lines(old, new)
+    return read(path, old, route=settings.route, named=settings.upstreams, touched=touched, changed=new)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,9 @@ imports, and in its .env file. Reads files; imports and runs nothing."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from faultkit.code.proof.service import Upstream
 from faultkit.code.proof.upstreams import MOST_FILES, Reads
 
 _ENVIRONMENTS = ("os.environ", "environ")
@@ -16,11 +15,8 @@ _READERS = ("config", "env", "env.str", "env.url", "Env.str")
 """Functions of packages that read a variable of this name: decouple, starlette, environs, django-environ."""
 
 
-def python_upstreams(
-    file: Path, tree: ast.Module, root: Path, named: Collection[str], shown: str
-) -> tuple[Upstream, ...]:
-    """Return the upstreams of a service. Raises InputError if there are none, or one that was named is
-    none."""
+def read_by_python(file: Path, tree: ast.Module, root: Path) -> Reads:
+    """Return what a service in Python reads its upstreams from."""
     reads = Reads()
     for path, module in _modules(file, tree, root):
         where = path.name if path == file else str(path.relative_to(root))
@@ -30,7 +26,7 @@ def python_upstreams(
                 reads.add(variable, default, where)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
                 reads.add_url(node.value, where)
-    return reads.chosen(root, named, shown)
+    return reads
 
 
 def _modules(file: Path, tree: ast.Module, root: Path) -> Iterator[tuple[Path, ast.Module]]:
