@@ -11,8 +11,12 @@ import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from faultkit.base.errors import InputError, TargetError
+from faultkit.code.functions import list_functions
+from faultkit.code.languages import language_named
+from faultkit.code.languages.syntax import parse
 from faultkit.code.proof.service import Service, checked_route
 from faultkit.code.proof.upstreams import MOST_FILES, Reads, chosen_upstreams
 
@@ -21,6 +25,7 @@ NODE_SUFFIXES = (".js", ".mjs", ".cjs")
 _LISTENS = re.compile(r"\.\s*listen\s*\(|\bserve\s*\(")
 _ROUTE = re.compile(r"\.\s*(?:get|all|route)\s*\(\s*(?:\{[^}]*?url\s*:\s*)?(['\"`])(/[^'\"`]*)\1")
 _BY_HAND = re.compile(r"(?:\.url|pathname)\s*===?\s*(['\"`])(/[^'\"`]*)\1")
+_NAME = re.compile(r"\w+")
 _PLAIN_SERVER = re.compile(r"\bcreateServer\s*\(")
 _CALLS_OUT = re.compile(
     r"\b(?:fetch|axios|got|undici|needle|superagent|ky|https?)\s*(?:\(|\.\s*(?:get|request|post|fetch)\s*\()"
@@ -90,28 +95,59 @@ def _without_comments(text: str) -> str:
 
 
 def _route(code: str, touched: Collection[int]) -> str | None:
-    """Return the route that calls a dependency in its handler and has most of the touched lines there, or the
-    first of them; else the first without parameters."""
-    routes = list(_ROUTE.finditer(code))
+    """Return the route that calls a dependency and reaches most of the touched lines, or the first of them;
+    else the first without parameters. What a route reaches is its handler, and the functions of the file that
+    the handler names, directly or through others."""
+    routes = list(_ROUTE.finditer(code)) or list(_BY_HAND.finditer(code))
+    if not routes:
+        return "/" if _PLAIN_SERVER.search(code) else None
+    functions = _functions(code)
     ends = [each.start() for each in routes[1:]] + [len(code)]
-    handled = [
-        (each, end)
-        for each, end in zip(routes, ends, strict=False)
+    reached = {
+        each[2]: _reached(_Span(code.count("\n", 0, each.start()) + 1, code[each.end() : end]), functions)
+        for each, end in reversed(list(zip(routes, ends, strict=True)))
         if not {":", "*", "{", "$"} & set(each[2])
-    ]
+    }
+    handled = list(dict.fromkeys(each[2] for each in routes if each[2] in reached))
+    calling = [each for each in handled if any(_CALLS_OUT.search(span.text) for span in reached[each])]
+    return max(
+        calling,
+        key=lambda each: sum(span.has(line) for line in touched for span in reached[each]),
+        default=handled[0] if handled else None,
+    )
 
-    def touches(handler: tuple[re.Match[str], int]) -> int:
-        first, last = (code.count("\n", 0, place) + 1 for place in (handler[0].start(), handler[1]))
-        return sum(first <= line < last for line in touched)
 
-    calling = [each for each in handled if _CALLS_OUT.search(code, each[0].end(), each[1])]
-    chosen = max(calling, key=touches, default=handled[0] if handled else None)
-    if chosen is not None:
-        return chosen[0][2]
-    by_hand = _BY_HAND.search(code)
-    if by_hand is not None:
-        return by_hand[2]
-    return "/" if _PLAIN_SERVER.search(code) else None
+class _Span(NamedTuple):
+    """A part of a text."""
+
+    first: int
+    """Its first line."""
+    text: str
+
+    def has(self, line: int) -> bool:
+        return self.first <= line < self.first + self.text.count("\n") + 1
+
+
+def _functions(code: str) -> dict[str, _Span]:
+    """Return the named functions of a text."""
+    lines = code.splitlines(keepends=True)
+    return {
+        each.name: _Span(each.start_line, "".join(lines[each.start_line - 1 : each.end_line]).rstrip("\n"))
+        for each in list_functions(parse(code.encode(), language_named("javascript")))
+    }
+
+
+def _reached(handler: _Span, functions: Mapping[str, _Span]) -> list[_Span]:
+    """Return a handler, without the functions that are defined behind it, and those that it names."""
+    for each in functions.values():
+        if handler.has(each.first):
+            handler = handler._replace(text=handler.text.replace(each.text, "\n" * each.text.count("\n"), 1))
+    found, names = [handler], set[str]()
+    for span in found:
+        more = {name for name in _NAME.findall(span.text) if name in functions} - names
+        names |= more
+        found += [functions[name] for name in sorted(more)]
+    return found
 
 
 def _variables(code: str) -> Iterator[tuple[str, str]]:
