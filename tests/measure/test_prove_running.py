@@ -16,10 +16,11 @@ import pytest
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import TargetError
 from faultkit.base.network import why_unreachable
+from faultkit.base.process_identity import birth_of
 from faultkit.code.proof.exercised import RanLines
 from faultkit.code.proof.running import RunningService
 from faultkit.code.proof.service import Interface, Service
-from tests.measure.test_prove import BOUNDED, HANGS
+from tests.measure.test_prove import BOUNDED, HANGS, wait_until
 
 
 @pytest.fixture
@@ -54,6 +55,29 @@ def test_a_service_is_gone_when_it_is_closed(file: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert not Path(folder).exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_daemons_of_a_service_end_with_it(file: Path) -> None:
+    """One in a session of its own, and one whose parent has ended."""
+    (file.parent / "daemon.py").write_text(
+        "import subprocess, sys\n"
+        "asleep = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "print(subprocess.Popen(asleep, stdout=2, start_new_session=True).pid)\n"
+    )
+    text = (
+        "import subprocess, sys\n"
+        "asleep = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "pids = [subprocess.Popen(asleep, start_new_session=True).pid]\n"
+        "pids.append(int(subprocess.check_output([sys.executable, 'daemon.py'])))\n"
+        "def app(environ, start):\n"
+        "    start('200 OK', [])\n"
+        "    return [' '.join(map(str, pids)).encode()]\n"
+    )
+    with running(file, text) as service:
+        pids = [int(each) for each in fetch(service.url).split()]
+        assert all(birth_of(each) for each in pids)
+    wait_until(lambda: not any(birth_of(each) for each in pids))
 
 
 def interpreters() -> list[str]:

@@ -49,12 +49,13 @@ class _TextLoader(importlib.machinery.SourceFileLoader):
         return data
 
     def source_to_code(self, data: Any, path: Any, **options: Any) -> Any:  # type: ignore[override]
+        if self.path != self._lines.file:
+            return super().source_to_code(data, path, **options)
+        # So that tracebacks quote this text, not that of the file.
+        text = importlib.util.decode_source(data).splitlines(keepends=True)
+        linecache.cache[path] = len(data), None, text, path
         code = super().source_to_code(data, path, **options)
-        if self.path == self._lines.file:
-            self._lines.watch(code)
-            # So that tracebacks quote this text, not that of the file.
-            text = importlib.util.decode_source(data).splitlines(keepends=True)
-            linecache.cache[path] = len(data), None, text, path
+        self._lines.watch(code)
         return code
 
     def path_stats(self, path: Any) -> Any:

@@ -1,4 +1,9 @@
-"""One running version of a service: its process, which is ended with everything that it started."""
+"""One running version of a service: its process, which is ended with everything that it started.
+
+On Linux, these are all processes that have inherited an id in their environment, also those in a session of
+their own (`setsid`). Elsewhere, daemons whose parents have ended are not found. If this process is killed,
+the service ends its process group, and daemons stay.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,9 @@ from typing import IO, Any
 
 from faultkit.base.errors import RunError, TargetError
 from faultkit.base.external_program import inherited_environment
+from faultkit.base.network import new_token
 from faultkit.base.process_group import end_popen_group, signal_group
+from faultkit.base.process_identity import descendants_of, kill_processes, processes_with
 from faultkit.code.proof.exercised import RanLines
 from faultkit.code.proof.healthy_answers import Answer, Answers
 from faultkit.code.proof.service import Service
@@ -35,6 +42,8 @@ _NO_NEWS = re.compile(r'[\s^~]*$|\s*File "<frozen ')
 _RUNNER = Path(__file__).with_name("runner.py")
 _NODE_RUNNER = Path(__file__).with_name("node_runner.cjs")
 _LAST_LINES = 5
+_ID = "FAULT_PROOF_ID"
+"""Environment variable of all processes of a service."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 """Environment variables that are removed, so that calls do not go through a proxy of the user."""
 
@@ -69,6 +78,7 @@ class RunningService:
         self._text = text
         self._stop = stop or threading.Event()
         self._start_s = start_s
+        self._id = new_token()
         self._wire: socket.socket | None = None
         self._received = b""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -119,7 +129,7 @@ class RunningService:
                 self._process = subprocess.Popen(
                     command,
                     cwd=self._service.root,
-                    env={**env, **self._env, **own},
+                    env={**env, **self._env, **own, _ID: self._id},
                     stdin=subprocess.DEVNULL,
                     # Also into the file: a pipe without a reader would fill up and block the service.
                     stdout=self._errors,
@@ -244,10 +254,12 @@ class RunningService:
         )
 
     def close(self) -> None:
-        """End the process group, free the port and remove the folder."""
+        """End the process and those that it started, free the port and remove the folder."""
         process, self._process = self._process, None
         if process is not None:
+            started = descendants_of(process.pid)
             end_popen_group(process, _GRACE_S)
+            kill_processes(started | processes_with(_ID, self._id))
         if self._wire is not None:
             self._wire.close()
             self._wire = None
