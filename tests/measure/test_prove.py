@@ -7,22 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
-import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from faultkit.base.address import LOOPBACK, Endpoint
 from faultkit.base.errors import InputError, RunError, TargetError
-from faultkit.base.network import why_unreachable
 from faultkit.cli.main import invoke
-from faultkit.code.proof.exercised import RanLines
 from faultkit.code.proof.prove import Proof, ProofSettings, _spec, prove
-from faultkit.code.proof.running import RunningService
-from faultkit.code.proof.service import Interface, Service, Upstream
+from faultkit.code.proof.service import Upstream
 
 HANGS = """
 import os
@@ -121,13 +116,6 @@ def app(environ, start_response):
 QUICK = ProofSettings(duration_s=1.0, timeout_s=1.5, faults=("blackhole",))
 
 
-def fetch(url: str) -> str:
-    """Return the answer to a call that uses no proxy of the environment."""
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=5) as answer:
-        body: bytes = answer.read()
-    return body.decode()
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "app.py"
@@ -138,15 +126,6 @@ def file(tmp_path: Path) -> Path:
 def proof_of(file: Path, old: str, new: str, settings: ProofSettings = QUICK) -> Proof:
     file.write_text(old)
     return prove(str(file), old, new, settings)
-
-
-def running(file: Path, text: str, interpreter: str = sys.executable, **options: Any) -> RunningService:
-    """Return a service that depends on nothing."""
-    root, module = str(file.parent), file.stem
-    interface: Interface = "asgi" if "scope" in text else "wsgi"
-    return RunningService(
-        file, Service(interface, root, "/", (), module, "app"), {}, interpreter, text=text, **options
-    )
 
 
 def test_a_service_that_hung_and_now_answers_is_better(file: Path) -> None:
@@ -184,6 +163,52 @@ def test_another_way_to_write_the_same_makes_no_difference(file: Path) -> None:
     proof = proof_of(file, BOUNDED, same, replace(QUICK, faults=("healthy", "bursts of resets")))
     assert [each.verdict for each in proof.compared] == ["no difference", "no difference"]
     assert (proof.verdict, proof.not_exercised) == ("no difference", ())
+
+
+FALLBACK = """
+import os
+import urllib.request
+import uuid
+
+UPSTREAM_URL = os.environ.get("UPSTREAM_URL", "https://example.com")
+
+
+def load():
+    with urllib.request.urlopen(UPSTREAM_URL + "/todos/1", timeout=0.3) as answer:
+        return answer.read()
+
+
+def app(environ, start_response):
+    try:
+        body = load()
+    except OSError:
+        raise
+    start_response("200 OK", [("content-type", "application/json")])
+    return (each for each in (str(uuid.uuid4()).encode(), body))
+"""
+
+
+@pytest.mark.parametrize("fault", ["healthy", "blackhole"])
+def test_successes_with_other_answers_are_told_and_not_judged(file: Path, fault: str) -> None:
+    returned = (" raise", ' body = b"{}"') if fault == "blackhole" else ("answer.read()", 'b"null"')
+    proof = proof_of(file, FALLBACK, FALLBACK.replace(*returned), replace(QUICK, faults=(fault,)))
+    (found,) = proof.compared
+    assert (proof.verdict, set(found.after.statuses)) == ("not shown", {200})
+    assert found.after.different == found.after.requests
+    assert " calls got answers that differ from those " in found.why
+    assert proof.not_exercised == ()
+
+
+def test_what_differs_between_answers_of_one_version_is_no_change(file: Path) -> None:
+    old = FALLBACK.replace("str(uuid.uuid4())", "f'{os.getpid()} {uuid.uuid4()}'")
+    proof = proof_of(
+        file,
+        old,
+        old.replace("raise", "raise error").replace("OSError:", "OSError as error:"),
+        replace(QUICK, faults=("healthy",)),
+    )
+    (found,) = proof.compared
+    assert (found.verdict, found.after.different) == ("no difference", 0)
 
 
 def test_a_service_that_does_not_call_its_upstream_shows_nothing(file: Path) -> None:
@@ -234,6 +259,13 @@ def test_a_service_that_does_not_start_is_reported_with_its_reason(file: Path, t
         prove(str(file), text, text, QUICK)
 
 
+def test_a_changed_version_that_does_not_start_is_named_with_its_own_line(file: Path) -> None:
+    new = BOUNDED.replace("import os\n", "import os\nimport nosuchmodule\n")
+    with pytest.raises(TargetError, match=r"^the changed version of app\.py does not start: ") as error:
+        proof_of(file, BOUNDED, new)
+    assert 'app.py", line 3, in <module> / import nosuchmodule / ModuleNotFoundError: ' in str(error.value)
+
+
 def test_an_upstream_for_a_variable_that_is_not_read_is_an_error(file: Path) -> None:
     settings = ProofSettings(upstreams={"OTHER": "http://127.0.0.1:1"})
     with pytest.raises(InputError, match=r"\(.*UPSTREAM_URL.*\), got OTHER"):
@@ -276,118 +308,6 @@ def wait_until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it does not hold after a minute")
 
 
-def test_a_service_is_gone_when_it_is_closed(file: Path) -> None:
-    with running(file, BOUNDED) as service:
-        assert service.url.startswith("http://127.0.0.1:")
-        assert service._folder is not None
-        pid, folder = service.pid, service._folder.name
-        assert Path(folder, "app.py").read_text() == BOUNDED
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-    assert not Path(folder).exists()
-
-
-def interpreters() -> list[str]:
-    """Return this interpreter, and older and newer ones of pyenv, which report lines in other ways."""
-    found = Path.home().glob(".pyenv/versions/3.[891][0-9.]*/bin/python")
-    return [sys.executable, *map(str, sorted(found))]
-
-
-@pytest.mark.parametrize("python", interpreters())
-def test_the_lines_that_ran_are_known(file: Path, python: str) -> None:
-    text = (
-        "import threading\n"
-        "def app(environ, start):\n"
-        "    path = environ['PATH_INFO']\n"
-        "    if path == '/x':\n"
-        "        path = ''\n"
-        "    start('200 OK', [])\n"
-        "    return [path.encode()]\n"
-    )
-    with running(file, text, python) as service:
-        assert service.ran_lines() == RanLines(frozenset(range(1, 8)), frozenset({1, 2}))
-        for path, ran in (("y", {1, 2, 3, 4, 6, 7}), ("x", {1, 2, 3, 4, 5, 6, 7})):
-            fetch(service.url + path)
-            assert service.ran_lines().ran == ran
-
-
-def test_lines_that_run_at_the_end_of_a_service_are_known(file: Path) -> None:
-    text = (
-        "async def app(scope, receive, send):\n"
-        "    await receive()\n"
-        "    await send({'type': 'lifespan.startup.complete'})\n"
-        "    await receive()\n"
-        "    print('over')\n"
-        "    await send({'type': 'lifespan.shutdown.complete'})\n"
-    )
-    with running(file, text) as service:
-        assert {1, 2, 3} <= service.ran_lines().ran <= {1, 2, 3, 4}
-        assert service.end().ran == {1, 2, 3, 4, 5, 6}
-
-
-LIFESPAN = """
-import asyncio
-
-async def app(scope, receive, send):
-    if scope["type"] == "lifespan":
-        await receive()
-        WORK
-"""
-
-
-@pytest.mark.parametrize(
-    ("work", "words"),
-    [
-        ("await send({'type': 'lifespan.startup.failed', 'message': 'no database'})", "no database"),
-        ("await asyncio.sleep(600)", "does not serve after 1.5 s"),
-    ],
-)
-def test_a_service_that_never_serves_is_distinguished_from_a_slow_one(
-    file: Path, work: str, words: str
-) -> None:
-    text = LIFESPAN.replace("WORK", work)
-    with pytest.raises(TargetError, match=words):
-        running(file, text, start_s=1.5).__enter__()
-
-
-def test_the_changed_version_stands_where_the_old_one_does_and_may_print(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "http_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    (file.parent / "data.txt").write_text("beside it")
-    text = (
-        "import os\nfrom pathlib import Path\n"
-        "BODY = (Path(__file__).parent / 'data.txt').read_bytes()\n"
-        "def app(environ, start):\n"
-        "    os.write(1, b'x' * 100_000)\n"  # More than a pipe holds.
-        "    start('200 OK', [])\n"
-        "    return [BODY + str(sorted(os.environ)).encode()]\n"
-    )
-    with running(file, text) as service:
-        body = fetch(service.url)
-    assert body.startswith("beside it")
-    assert "http_proxy" not in body.lower()
-
-
-def test_a_service_ends_with_its_parent(file: Path) -> None:
-    code = (
-        "import os, sys; from pathlib import Path\n"
-        "from faultkit.code.proof.running import RunningService\n"
-        "from faultkit.code.proof.python_service import python_service\n"
-        "file = Path(sys.argv[1]); service = python_service(str(file), file.read_text())\n"
-        "running = RunningService(file, service, {}, sys.executable).__enter__()\n"
-        "print(running.url, flush=True); os.kill(os.getpid(), 9)\n"
-    )
-    killed = subprocess.run([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, timeout=30)
-    port = int(killed.stdout.rpartition(b":")[2].partition(b"/")[0])
-    for _ in range(100):
-        if why_unreachable(Endpoint("127.0.0.1", port), 1.0) is not None:
-            break
-        threading.Event().wait(0.05)
-    assert why_unreachable(Endpoint("127.0.0.1", port), 1.0) == "Connection refused"
-
-
 def test_an_upstream_is_asked_by_its_own_name() -> None:
     upstream = Upstream("UPSTREAM_URL", "https://example.com/v1")
     given = _spec("0", upstream, "https://api.example.org/v2")
@@ -395,19 +315,6 @@ def test_an_upstream_is_asked_by_its_own_name() -> None:
     assert (given.tls, given.speaks, given.rewrite_host) == (True, "http", True)
     with pytest.raises(InputError, match="--upstream: UPSTREAM_URL: "):
         _spec("0", upstream, "https://:x")
-
-
-def test_a_module_of_a_package_keeps_its_imports(tmp_path: Path) -> None:
-    package = tmp_path / "shop"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    (package / "words.py").write_text("HELLO = b'hello'\n")
-    file = package / "app.py"
-    old = "from .words import HELLO\ndef app(environ, start):\n    start('200 OK', [])\n    return [HELLO]\n"
-    file.write_text(old)
-    service = Service("wsgi", str(tmp_path), "/", (), "shop.app", "app")
-    with RunningService(file, service, {}, sys.executable, text=old + "\n# new\n") as started:
-        assert fetch(started.url) == "hello"
 
 
 @pytest.mark.parametrize(

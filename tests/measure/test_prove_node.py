@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 import urllib.error
@@ -12,6 +13,7 @@ import pytest
 
 from faultkit.base.errors import TargetError
 from faultkit.code.proof.exercised import RanLines
+from faultkit.code.proof.healthy_answers import Answer
 from faultkit.code.proof.prove import ProofSettings, prove
 from faultkit.code.proof.running import RunningService
 from faultkit.code.proof.service import Service
@@ -137,6 +139,52 @@ def test_the_lines_that_ran_are_known(tmp_path: Path) -> None:
         assert service.ran_lines().ran == {1, 4, 6, 9, 10}
         assert status_of(service.url + "x") == 418
         assert service.ran_lines().ran == {1, 4, 6, 7, 9, 10}
+
+
+def test_the_answers_of_a_service_are_counted(tmp_path: Path) -> None:
+    text = (
+        "require('http').createServer((req, res) => {\n"
+        "  res.statusCode = req.url === '/x' ? 404 : 200;\n"
+        "  if (req.url === '/empty') return res.end();\n"
+        "  res.write('id 12, ');\n"
+        "  res.write(Buffer.from('path '));\n"
+        "  res.end('2f79', 'hex', () => {});\n"
+        "}).listen(1);\n"
+    )
+    with running(tmp_path / "app.js", text) as service:
+        for path in ("", "", "x", "empty"):
+            status_of(service.url + path)
+        service.ran_lines()
+        given = service.answers
+    # The same digests as those of a service in Python: of the text, and of `id 0, path /y`.
+    digests = [hashlib.sha256(each).hexdigest()[:16] for each in (b"id 12, path /y", b"id 0, path /y", b"")]
+    assert given == {
+        Answer(200, digests[0], digests[1], 14, "id 12, path /y"): 2,
+        Answer(200, digests[2], digests[2], 0, ""): 1,
+    }
+
+
+def test_a_line_with_the_code_of_a_function_has_run_when_the_function_has(tmp_path: Path) -> None:
+    text = (
+        "const routes = {};\n"
+        "routes['/a'] = (res) => res.end('a');\n"
+        "routes['/b'] = function (res) { res.end('b'); }; // Not asked for.\n"
+        "routes['/c'] = (res) => [\n"
+        "  res.end('c'),\n"
+        "];\n"
+        "routes['/d'] = (res) => { // It has two lines.\n"
+        "  res.end('d');\n"
+        "};\n"
+        "const server = require('http').createServer((req, res) => routes[req.url](res));\n"
+        "server.on('clientError', () => {});\n"
+        "server.listen(1);\n"
+    )
+    with running(tmp_path / "app.js", text) as service:
+        at_start = {1, 7, 11, 12}
+        assert service.ran_lines().ran == at_start
+        for path, ran in (("a", {2, 10}), ("c", {2, 4, 5, 10}), ("d", {2, 4, 5, 8, 10})):
+            assert status_of(service.url + path) == 200
+            assert service.ran_lines().ran == at_start | ran
 
 
 @pytest.mark.parametrize(

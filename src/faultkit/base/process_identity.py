@@ -84,6 +84,20 @@ def _parents() -> Iterator[tuple[int, int]]:
         yield int(child), int(parent)
 
 
+def processes_with(variable: str, value: str) -> dict[int, str]:
+    """Return the processes that were started with this variable in their environment, each with the time of
+    its start: also those whose parents have ended. Linux only; elsewhere, none."""
+    wanted = f"{variable}={value}".encode()
+    found: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*") if sys.platform == "linux" else ():
+        birth = birth_of(int(folder.name))
+        # Those of other users cannot be read.
+        with suppress(OSError):
+            if birth is not None and wanted in (folder / "environ").read_bytes().split(b"\0"):
+                found[int(folder.name)] = birth
+    return found
+
+
 def kill_processes(births: Mapping[int, str]) -> None:
     """Send SIGKILL to processes, each with the time of its start. Those that have ended are left out."""
     for pid, birth in births.items():

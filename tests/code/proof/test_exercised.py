@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from faultkit.code.languages import language_named
 from faultkit.code.proof.exercised import (
     START,
@@ -94,6 +96,52 @@ def changed(executable: set[int]) -> tuple[ChangedPart, ...]:
 
 def test_lines_that_no_interpreter_runs_belong_to_no_part() -> None:
     assert changed({2}) == ()
+
+
+CONSTANTS = '''\
+def stock():
+    """Return the stock.
+
+    In pieces."""
+    query = """
+        stock { id }
+
+        # By name.
+    """
+    known = [
+        200,
+        -1,
+        # Not found.
+        404,
+    ]
+    if query:
+        return known
+    else:
+        return ask(
+            query
+        )
+'''
+
+
+@pytest.mark.parametrize(
+    ("line", "run_as"),
+    [
+        *((2, 0), (3, 0), (4, 0), (6, 5), (7, 5), (8, 5), (9, 5)),
+        *((11, 10), (12, 10), (13, 0), (14, 10), (15, 0), (18, 0)),
+    ],
+)
+def test_a_line_inside_a_constant_has_run_when_its_statement_has(line: int, run_as: int) -> None:
+    old = CONSTANTS.splitlines(keepends=True)
+    old[line - 1] = "x" + old[line - 1]
+    executable = frozenset({1, 5, 10, 16, 17, 19, 20})
+    for ran in ({1}, {1, run_as}):
+        lines = {START: RanLines(executable, frozenset({1})), "healthy": RanLines(executable, frozenset(ran))}
+        found = changed_parts("".join(old), CONSTANTS, PYTHON, {"before": lines, "after": lines})
+        has_run = len(ran) == 2
+        part = ChangedPart(
+            "after", (line,), "stock", ("healthy",) if has_run else (), () if has_run else (line,)
+        )
+        assert found == ((part,) if run_as else ())
 
 
 def test_if_nothing_is_known_of_the_lines_none_has_run() -> None:

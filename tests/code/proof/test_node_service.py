@@ -38,6 +38,47 @@ def test_the_route_that_calls_out_is_chosen(tmp_path: Path) -> None:
     assert service_of(EXPRESS, tmp_path, route="/health").route == "/health"
 
 
+BY_HAND = """
+const U = process.env.U_URL;
+const stock = async (res) => {
+  res.end(await load('/stock'));
+};
+http.createServer(async (req, res) => {
+  const { pathname } = new URL(req.url, 'http://x');
+  if (pathname === '/health') {
+    res.end('ok');
+  } else if (pathname === '/stock') {
+    await stock(res);
+  } else if (pathname === '/items') {
+    res.end(await (await fetch(U)).text());
+  } else if (pathname === '/version') {
+    res.end('1');
+  }
+}).listen(1);
+async function load(path) {
+  return (await fetch(U + path)).text();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("touched", "route"),
+    [((), "/stock"), ((11,), "/stock"), ((13,), "/items"), ((4,), "/stock"), ((19,), "/stock")],
+)
+def test_the_route_of_a_plain_server_is_the_one_that_calls_out(
+    touched: tuple[int, ...], route: str, tmp_path: Path
+) -> None:
+    assert service_of(BY_HAND, tmp_path, touched=touched).route == route
+
+
+def test_a_handler_that_is_named_in_a_route_is_looked_into(tmp_path: Path) -> None:
+    text = (
+        "const U = process.env.U_URL;\napp.get('/health', health);\napp.get('/items', items);\n"
+        "app.listen(1);\nfunction health(req, res) { res.end(); }\nconst items = (req, res) => fetch(U);\n"
+    )
+    assert service_of(text, tmp_path).route == "/items"
+
+
 def test_a_route_that_has_what_a_change_is_about_is_preferred(tmp_path: Path) -> None:
     more = EXPRESS.replace(
         "app.listen", "/* Two\nlines */\napp.get('/stock', () => {\n  fetch(API);\n});\napp.listen"
@@ -82,6 +123,14 @@ def test_upstreams_are_found_in_the_file_and_in_those_that_it_loads(
     )
     found = service_of(f"{code}\nhttp.createServer().listen(1)", tmp_path).upstreams
     assert {each.name: each.default for each in found} == upstreams
+
+
+def test_the_upstreams_of_both_versions_are_found(tmp_path: Path) -> None:
+    changed = EXPRESS.replace(
+        "const API", "const SPARE = process.env.SPARE_URL || 'https://spare';\nconst API"
+    )
+    found = service_of(EXPRESS, tmp_path, changed=changed).upstreams
+    assert sorted(each.name for each in found) == ["API_URL", "SPARE_URL"]
 
 
 def test_a_service_runs_in_the_folder_of_its_package(tmp_path: Path) -> None:

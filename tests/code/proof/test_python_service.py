@@ -155,6 +155,32 @@ def test_modules_are_followed_through_relative_imports_and_circles(tmp_path: Pat
     assert found.upstreams == (Upstream("STOCK_URL", "", "shop/config.py"),)
 
 
+@pytest.mark.parametrize(
+    ("how", "root", "module"),
+    [
+        ("from shop.api.config import X", ".", "shop.api.app"),
+        ("from shop.api import config", ".", "shop.api.app"),
+        ("import shop.api.config", ".", "shop.api.app"),
+        ("from api.config import X", "shop", "api.app"),
+        ("from .config import X", "shop", "api.app"),
+        ("from . import config", "shop", "api.app"),
+        ("from ..api import config", ".", "shop.api.app"),
+        ("import config", "shop/api", "app"),
+        ("import config, shop", "shop/api", "app"),
+    ],
+)
+def test_a_package_without_an_init_file_is_told_by_imports(
+    how: str, root: str, module: str, tmp_path: Path
+) -> None:
+    package = tmp_path / "shop" / "api"
+    package.mkdir(parents=True)
+    (package / "config.py").write_text('import os\nX = os.environ["STOCK_URL"]\n')
+    (package / "app.py").write_text(how + APPLICATION)
+    found = python_service(str(package / "app.py"), how + APPLICATION)
+    assert (found.root, found.module) == (str((tmp_path / root).resolve()), module)
+    assert [each.name for each in found.upstreams] == ["STOCK_URL"]
+
+
 def test_an_env_file_has_the_defaults(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(
         '# upstreams\nexport STOCK="https://stock.example.com/v3"\nOTHER=https://x\nCACHE_URL=redis://r\n'
@@ -171,6 +197,35 @@ def test_urls_in_the_text_are_upstreams_if_there_is_no_variable_or_they_are_name
     named = upstreams_of(READS + code, tmp_path, "http://b:81")
     assert named == {"A_URL": "http://a", "http://b:81": "http://b:81"}
     assert service_of(code + APPLICATION, tmp_path).upstreams[0].is_text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ('A = os.getenv("A_URL")', 'B = os.getenv("B_URL", "http://b")', ["A_URL", "B_URL"]),
+        ('A = os.getenv("A_URL", "http://a")', 'B = "http://b/v1"', ["A_URL", "http://b"]),
+        ('A = os.getenv("A_URL"); B = "http://b"', 'A = os.getenv("A_URL"); B = "http://b"', ["A_URL"]),
+        ('A = "http://a"', 'A = os.getenv("A_URL", "http://a")', ["A_URL", "http://a"]),
+        ('A = os.getenv("A_URL")', "A = 1", ["A_URL"]),
+    ],
+)
+def test_the_upstreams_of_both_versions_are_found(
+    old: str, new: str, names: list[str], tmp_path: Path
+) -> None:
+    found = service_of(f"import os\n{old}{APPLICATION}", tmp_path, changed=f"import os\n{new}{APPLICATION}")
+    assert sorted(each.name for each in found.upstreams) == names
+    named = service_of(
+        f"import os\n{old}{APPLICATION}",
+        tmp_path,
+        changed=f"import os\n{new}{APPLICATION}",
+        named=names,
+    )
+    assert sorted(each.name for each in named.upstreams) == names
+
+
+def test_a_changed_version_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"app\.py, changed: expected Python that can be run"):
+        service_of(READS + APPLICATION, tmp_path, changed="def broken(:")
 
 
 def test_a_variable_that_does_not_look_like_a_url_can_be_named(tmp_path: Path) -> None:

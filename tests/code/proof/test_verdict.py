@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from faultkit.base.sample_statistics import Interval
+from faultkit.code.proof.healthy_answers import Unlike
 from faultkit.code.proof.verdict import (
     HEALTHY,
     TIME,
@@ -104,6 +105,49 @@ def test_a_difference_in_time_that_may_be_lateness_of_the_machine_does_not_count
     late = replace(figures({200: 40}, 100.0), late_ms=96.0)
     assert compare(HEALTHY, GOOD, late).verdict == "no difference"
     assert compare(HEALTHY, GOOD, replace(late, late_ms=94.0)).verdict == "worse"
+
+
+def other(found: Figures, count: int) -> Figures:
+    """Return figures in which so many successes have other answers than without a fault."""
+    return replace(found, unlike=Unlike(count, "`{}` instead of `[1]`"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "why"),
+    [
+        (CRASHED, other(GOOD, 40), "not shown", "40 of 40 calls got answers that differ from those without a "
+         "fault, which is not judged: `{}` instead of `[1]`"),
+        (PARTLY, other(GOOD, 14), "not shown", "14 of 40 calls got answers that differ from those without a "
+         "fault, which is not judged: `{}` instead of `[1]`"),
+        (SLOW, other(GOOD, 40), "not shown", "40 of 40 calls got answers that differ from those without a "
+         "fault, which is not judged: `{}` instead of `[1]`"),
+        (PARTLY, GOOD, "better", "succeeded: 65 % of calls, now 100 %, handled: 65 % of calls, now 100 %"),
+        (PARTLY, other(GOOD, 2), "better", "succeeded: 65 % of calls, now 100 %, handled: 65 % of calls, now "
+         "100 %; 2 of 40 calls got answers that differ from those without a fault"),
+        (other(GOOD, 14), GOOD, "better", "succeeded as without a fault: 65 % of calls, now 100 %"),
+        (other(GOOD, 14), other(GOOD, 14), "no difference", "No figure differs by more than chance"),
+        (other(GOOD, 14), figures({200: 26, 502: 14}, 5.0), "not shown", "Before, 14 of 40 calls got answers "
+         "that differ from those without a fault (`{}` instead of `[1]`), and such calls now fail, which is "
+         "not judged"),
+        (GOOD, other(SLOW, 40), "worse", "time: 5, now 2,000 ms; 40 of 40 calls got answers that differ from "
+         "those without a fault, which is not judged: `{}` instead of `[1]`"),
+        (GOOD, replace(CRASHED, unlike=Unlike(40, "")), "worse", "succeeded: 100 % of calls, now 0 %, "
+         "time: 5, now 1,100 ms, handled: 100 % of calls, now 0 %"),
+    ],
+)  # fmt: skip
+def test_answers_that_differ_from_the_healthy_ones_are_no_gain_and_no_loss(
+    before: Figures, after: Figures, verdict: Verdict, why: str
+) -> None:
+    compared = compare("30 % of 503", before, after)
+    assert compared.verdict == verdict
+    assert sorted(compared.why.split(", ")) == sorted(why.split(", "))
+
+
+def test_answers_that_differ_from_those_of_the_old_version_are_told() -> None:
+    compared = compare(HEALTHY, GOOD, other(GOOD, 1))
+    assert compared.verdict == "not shown"
+    assert compared.why.startswith("1 of 40 calls got answers that differ from those of the old version, ")
+    assert compared.document()["after"]["different_answers"] == 1
 
 
 @pytest.mark.parametrize(

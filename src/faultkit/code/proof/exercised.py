@@ -1,7 +1,8 @@
 """Which parts of a change have run, and under which faults. Pure.
 
 A part is a run of changed lines within one function. Lines that a change only removes are looked for in the
-old version. Lines that no interpreter runs (comments, blank lines, closing brackets) belong to no part.
+old version. A line inside a constant (a text of several lines, a list of numbers) has run when its statement
+has. Lines that no interpreter runs (comments, blank lines, closing brackets) belong to no part.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from faultkit.code.changes.change import line_differences
 from faultkit.code.functions import list_functions
 from faultkit.code.languages import Language
-from faultkit.code.languages.syntax import parse
+from faultkit.code.languages.syntax import Node, Syntax, parse, walk
 
 Version: TypeAlias = Literal["before", "after"]
 
@@ -98,34 +99,61 @@ def _parts(
 ) -> Iterator[ChangedPart]:
     # If the service has not said which lines it has, none is known to have run.
     executable = frozenset().union(*(each.executable for each in ran.values())) or frozenset(changed)
-    functions = list_functions(parse(text.encode(), language))
-    part: list[int] = []
+    syntax = parse(text.encode(), language)
+    functions = list_functions(syntax)
+    stands_for = {line: _run_as(line, syntax, executable) for line in changed}
+    part: dict[int, int] = {}
     name, last = "", 0
-    for line in [*(each for each in changed if each in executable), 0]:
+    for line in [*(each for each in changed if stands_for[each]), 0]:
         inside = [each for each in functions if each.start_line <= line <= each.end_line]
         own = max(inside, key=lambda each: each.start_line).qualified_name if inside else ""
         # Lines between two changed ones that nothing runs do not end a part.
         apart = any(each in executable for each in range(last + 1, line)) or own != name or not line
         if part and apart:
-            yield _part(version, tuple(part), name, ran)
-            part = []
-        part.append(line)
+            yield _part(version, part, name, ran)
+            part = {}
+        part[line] = stands_for.get(line, 0)
         name, last = own, line
 
 
-def _part(version: Version, lines: tuple[int, ...], function: str, ran: LinesByCase) -> ChangedPart:
+def _run_as(line: int, syntax: Syntax, executable: frozenset[int]) -> int:
+    """Return the line that the interpreter runs for a line: itself, or an earlier one of its statement; 0 if
+    there is none."""
+    if line in executable:
+        return line
+    node: Node | None = _first_word(line, syntax)
+    while node is not None and node.type not in _BLOCKS:
+        above = [each for each in range(node.start_point.row + 1, line) if each in executable]
+        if above:
+            return above[-1]
+        node = node.parent
+    return 0
+
+
+_BLOCKS = {"module", "block", "program", "statement_block"}
+
+
+def _first_word(line: int, syntax: Syntax) -> Node | None:
+    """Return the first name, number or text on a line; None if it has only comments, brackets, keywords."""
+    on_line = walk(syntax.root, lambda node: node.start_point.row < line <= node.end_point.row + 1)
+    words = (each for each in on_line if each.is_named and each.type != "comment")
+    return next((each for each in words if not each.child_count or each.type == "string_content"), None)
+
+
+def _part(version: Version, lines: Mapping[int, int], function: str, ran: LinesByCase) -> ChangedPart:
+    """Return the part with these lines, each with the one that the interpreter runs for it."""
     at_start = ran[START].ran if START in ran else frozenset()
     # What ran at the start says nothing of the calls.
     by = tuple(
         name
         for name, each in ran.items()
-        if name != START and any(line in each.ran - at_start for line in lines)
+        if name != START and any(line in each.ran - at_start for line in lines.values())
     )
     everywhere = frozenset().union(*(each.ran for each in ran.values()))
-    not_run = tuple(line for line in lines if line not in everywhere)
+    not_run = tuple(line for line, run_as in lines.items() if run_as not in everywhere)
     if not by and len(not_run) < len(lines):
         by = (START,)
-    return ChangedPart(version, lines, function, by, not_run)
+    return ChangedPart(version, tuple(lines), function, by, not_run)
 
 
 def ranges_text(lines: Sequence[int]) -> str:

@@ -3,12 +3,14 @@
 // FAULT_PROOF names the file, the text to run in its place, the beginnings of URLs to replace in the texts of the
 // project, and the descriptor of a socket to the parent process. The first server that listens does so on a free port
 // of loopback, and `port NUMBER` is written to the socket. For each line `lines` on it, the answer is which lines of
-// the file have run. When the other end closes, the parent process has ended: this process group ends.
+// the file have run, and how often each answer with a status below 400 was given. When the other end closes, the parent process has ended: this process group ends.
 'use strict';
 
 if (!process.env.FAULT_PROOF) return; // A thread or a child process of the service.
 
+const crypto = require('crypto');
 const fs = require('fs');
+const http = require('http');
 const inspector = require('inspector');
 const Module = require('module');
 const net = require('net');
@@ -69,8 +71,10 @@ session.connect();
 session.post('Profiler.enable');
 session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
 
-const ran = new Set();
-let executable = [];
+// The code of a function that has begun on a line: what follows `=>`, or `) {`.
+const BODY = /=>\s*(?:[^{\s]|\{\s*[^\s}])|\)\s*\{\s*[^\s}]/;
+const ran = new Set(); // Places that have run. The counts are those since the last time they were taken.
+const functions = new Map(); // Their ends, by their beginnings.
 
 function takeLines() {
   let scripts = [];
@@ -78,33 +82,112 @@ function takeLines() {
   session.post('Profiler.takePreciseCoverage', (error, found) => {
     if (!error) scripts = found.result;
   });
-  const source = textOf(setup.file, '');
   const url = pathToFileURL(setup.file).href;
-  const ranges = scripts
+  const found = scripts
     .filter((each) => each.url === url || each.url === setup.file)
-    .flatMap((each) => each.functions.flatMap((one) => one.ranges))
+    .flatMap((each) => each.functions);
+  for (const { ranges } of found) functions.set(ranges[0].startOffset, ranges[0].endOffset);
+  const ranges = found
+    .flatMap((each) => each.ranges)
     .sort((a, b) => b.endOffset - b.startOffset - (a.endOffset - a.startOffset));
+  const executable = [];
+  const ranLines = [];
+  for (const [line, places] of placesByLine(textOf(setup.file, ''))) {
+    executable.push(line);
+    for (const place of places) if (countAt(place, ranges) > 0) ran.add(place);
+    if (places.every((place) => ran.has(place))) ranLines.push(line);
+  }
+  const given = [...answers.values()];
+  return 'lines ' + JSON.stringify({ executable, ran: ranLines, answers: given }) + '\n';
+}
+
+// The smallest range that holds a place counts; the ranges are sorted by size.
+function countAt(place, ranges) {
+  let count = 0;
+  for (const range of ranges) {
+    if (range.startOffset <= place && place < range.endOffset) count = range.count;
+  }
+  return count;
+}
+
+// The lines with code, and the places that must have run for each: its beginning, and the functions whose code begins
+// on it.
+function* placesByLine(source) {
   let offset = 0;
-  executable = [];
   let inComment = false;
-  source.split('\n').forEach((line, index) => {
+  let number = 0;
+  for (const line of source.split('\n')) {
+    number += 1;
+    const start = offset;
+    const end = start + line.length;
+    offset = end + 1;
     const code = line.trim();
-    // Brackets at its beginning belong to what they close.
-    const first = offset + Math.max(line.search(/[^\])};,\s]/), 0);
-    offset += line.length + 1;
     const isComment = inComment || /^(\/\/|\/\*)/.test(code);
     if (inComment || code.startsWith('/*')) inComment = !code.includes('*/');
-    if (isComment || /^[\])};,\s]*$/.test(code)) return;
-    executable.push(index + 1);
-    // The smallest range that holds the beginning of the line counts; the ranges are sorted by size.
-    let count = 0;
-    for (const range of ranges) {
-      if (range.startOffset <= first && first < range.endOffset) count = range.count;
+    if (isComment || /^[\])};,\s]*$/.test(code)) continue;
+    // Brackets at its beginning belong to what they close.
+    const places = [start + Math.max(line.search(/[^\])};,\s]/), 0)];
+    for (const [begin, last] of functions) {
+      if (begin < start || begin >= end || (begin === 0 && last >= source.length)) continue;
+      const text = source.slice(begin, Math.min(last, end));
+      if (BODY.test(text.replace(/\/\*.*?\*\/|(?<!:)\/\/.*$/g, ''))) places.push(begin);
     }
-    if (count > 0) ran.add(index + 1);
-  });
-  return 'lines ' + JSON.stringify({ executable, ran: [...ran].sort((a, b) => a - b) }) + '\n';
+    yield [number, places];
+  }
 }
+
+// --- answers ---
+
+const MOST_ANSWERS = 1000;
+const COMPARED_BYTES = 65536;
+const SHOWN_BYTES = 100;
+const VARYING = /(?=[\w+/=-]*\d)[\w+/=-]{16,}|[0-9a-fA-F-]{8,}|\d+/g; // Ids and numbers, as in runner.py.
+const answers = new Map(); // By status and digest: what is reported of them.
+const bodies = new WeakMap(); // Of responses under way.
+
+const digestOf = (data) => crypto.createHash('sha256').update(data).digest('hex').slice(0, 16);
+
+function addPart(response, part, encoding) {
+  if (typeof part !== 'string' && !(part instanceof Uint8Array)) return;
+  let body = bodies.get(response);
+  if (!body) {
+    body = { digest: crypto.createHash('sha256'), start: Buffer.alloc(0), length: 0 };
+    bodies.set(response, body);
+  }
+  const data = typeof part === 'string' ? Buffer.from(part, typeof encoding === 'string' ? encoding : 'utf8') : part;
+  body.digest.update(data);
+  body.length += data.length;
+  if (body.start.length < COMPARED_BYTES) {
+    body.start = Buffer.concat([body.start, data.subarray(0, COMPARED_BYTES - body.start.length)]);
+  }
+}
+
+function addAnswer(response) {
+  if (response.statusCode >= 400) return;
+  if (!bodies.has(response)) addPart(response, '');
+  const { digest, start, length } = bodies.get(response);
+  const exact = digest.digest('hex').slice(0, 16);
+  const key = `${response.statusCode} ${exact}`;
+  if (!answers.has(key) && answers.size < MOST_ANSWERS) {
+    const shape = digestOf(Buffer.from(start.toString('latin1').replace(VARYING, '0'), 'latin1'));
+    const beginning = start.subarray(0, SHOWN_BYTES).toString('utf8');
+    answers.set(key, [response.statusCode, exact, shape, length, beginning, 0]);
+  }
+  if (answers.has(key)) answers.get(key)[5] += 1;
+}
+
+const { write, end } = http.ServerResponse.prototype;
+http.ServerResponse.prototype.write = function (part, encoding, ...rest) {
+  addPart(this, part, encoding);
+  return write.call(this, part, encoding, ...rest);
+};
+http.ServerResponse.prototype.end = function (part, encoding, ...rest) {
+  if (!this.writableEnded) {
+    addPart(this, part, encoding);
+    addAnswer(this);
+  }
+  return end.call(this, part, encoding, ...rest);
+};
 
 // --- the parent process ---
 

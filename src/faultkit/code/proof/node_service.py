@@ -11,16 +11,21 @@ import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from faultkit.base.errors import InputError, TargetError
+from faultkit.code.functions import list_functions
+from faultkit.code.languages import language_named
+from faultkit.code.languages.syntax import parse
 from faultkit.code.proof.service import Service, checked_route
-from faultkit.code.proof.upstreams import MOST_FILES, Reads
+from faultkit.code.proof.upstreams import MOST_FILES, Reads, chosen_upstreams
 
 NODE_SUFFIXES = (".js", ".mjs", ".cjs")
 
 _LISTENS = re.compile(r"\.\s*listen\s*\(|\bserve\s*\(")
 _ROUTE = re.compile(r"\.\s*(?:get|all|route)\s*\(\s*(?:\{[^}]*?url\s*:\s*)?(['\"`])(/[^'\"`]*)\1")
 _BY_HAND = re.compile(r"(?:\.url|pathname)\s*===?\s*(['\"`])(/[^'\"`]*)\1")
+_NAME = re.compile(r"\w+")
 _PLAIN_SERVER = re.compile(r"\bcreateServer\s*\(")
 _CALLS_OUT = re.compile(
     r"\b(?:fetch|axios|got|undici|needle|superagent|ky|https?)\s*(?:\(|\.\s*(?:get|request|post|fetch)\s*\()"
@@ -43,17 +48,27 @@ def node_service(
     route: str | None = None,
     named: Collection[str] = (),
     touched: Collection[int] = (),
+    changed: str | None = None,
 ) -> Service:
     """Return how to run a JavaScript file. Raises InputError, with what to pass, if that cannot be
     determined.
 
     named:   upstreams that the user has named
-    touched: lines that a change is about; a route whose handler has most of them is preferred"""
+    touched: lines that a change is about; a route whose handler has most of them is preferred
+    changed: the text after the change, which may have more upstreams"""
     code = _without_comments(text)
     if not _LISTENS.search(code):
         raise InputError(file, "expected a service to run: a file that calls listen(), found no such call")
     chosen = checked_route(route, _route(code, touched), file)
     path = Path(file).resolve()
+    versions = [code] if changed is None else [code, _without_comments(changed)]
+    root = next((each for each in path.parents if (each / "package.json").exists()), path.parent)
+    upstreams = chosen_upstreams([_reads(path, each) for each in versions], root, named, file)
+    return Service("node", str(root), chosen, upstreams)
+
+
+def _reads(path: Path, code: str) -> Reads:
+    """Return what a service reads its upstreams from."""
     reads = Reads()
     for place, each in _files(path, code):
         where = place.name if place == path else str(place)
@@ -61,8 +76,7 @@ def node_service(
             reads.add(variable, default, where)
         for found in _TEXT.finditer(each):
             reads.add_url(found[1], where)
-    root = next((each for each in path.parents if (each / "package.json").exists()), path.parent)
-    return Service("node", str(root), chosen, reads.chosen(root, named, file))
+    return reads
 
 
 def node_interpreter(env: Mapping[str, str]) -> str:
@@ -81,28 +95,59 @@ def _without_comments(text: str) -> str:
 
 
 def _route(code: str, touched: Collection[int]) -> str | None:
-    """Return the route that calls a dependency in its handler and has most of the touched lines there, or the
-    first of them; else the first without parameters."""
-    routes = list(_ROUTE.finditer(code))
+    """Return the route that calls a dependency and reaches most of the touched lines, or the first of them;
+    else the first without parameters. What a route reaches is its handler, and the functions of the file that
+    the handler names, directly or through others."""
+    routes = list(_ROUTE.finditer(code)) or list(_BY_HAND.finditer(code))
+    if not routes:
+        return "/" if _PLAIN_SERVER.search(code) else None
+    functions = _functions(code)
     ends = [each.start() for each in routes[1:]] + [len(code)]
-    handled = [
-        (each, end)
-        for each, end in zip(routes, ends, strict=False)
+    reached = {
+        each[2]: _reached(_Span(code.count("\n", 0, each.start()) + 1, code[each.end() : end]), functions)
+        for each, end in reversed(list(zip(routes, ends, strict=True)))
         if not {":", "*", "{", "$"} & set(each[2])
-    ]
+    }
+    handled = list(dict.fromkeys(each[2] for each in routes if each[2] in reached))
+    calling = [each for each in handled if any(_CALLS_OUT.search(span.text) for span in reached[each])]
+    return max(
+        calling,
+        key=lambda each: sum(span.has(line) for line in touched for span in reached[each]),
+        default=handled[0] if handled else None,
+    )
 
-    def touches(handler: tuple[re.Match[str], int]) -> int:
-        first, last = (code.count("\n", 0, place) + 1 for place in (handler[0].start(), handler[1]))
-        return sum(first <= line < last for line in touched)
 
-    calling = [each for each in handled if _CALLS_OUT.search(code, each[0].end(), each[1])]
-    chosen = max(calling, key=touches, default=handled[0] if handled else None)
-    if chosen is not None:
-        return chosen[0][2]
-    by_hand = _BY_HAND.search(code)
-    if by_hand is not None:
-        return by_hand[2]
-    return "/" if _PLAIN_SERVER.search(code) else None
+class _Span(NamedTuple):
+    """A part of a text."""
+
+    first: int
+    """Its first line."""
+    text: str
+
+    def has(self, line: int) -> bool:
+        return self.first <= line < self.first + self.text.count("\n") + 1
+
+
+def _functions(code: str) -> dict[str, _Span]:
+    """Return the named functions of a text."""
+    lines = code.splitlines(keepends=True)
+    return {
+        each.name: _Span(each.start_line, "".join(lines[each.start_line - 1 : each.end_line]).rstrip("\n"))
+        for each in list_functions(parse(code.encode(), language_named("javascript")))
+    }
+
+
+def _reached(handler: _Span, functions: Mapping[str, _Span]) -> list[_Span]:
+    """Return a handler, without the functions that are defined behind it, and those that it names."""
+    for each in functions.values():
+        if handler.has(each.first):
+            handler = handler._replace(text=handler.text.replace(each.text, "\n" * each.text.count("\n"), 1))
+    found, names = [handler], set[str]()
+    for span in found:
+        more = {name for name in _NAME.findall(span.text) if name in functions} - names
+        names |= more
+        found += [functions[name] for name in sorted(more)]
+    return found
 
 
 def _variables(code: str) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -24,6 +25,7 @@ from faultkit.base.errors import InputError, RunError
 from faultkit.code.languages import language_of
 from faultkit.code.proof.exercised import START, ChangedPart, RanLines, Version, changed_parts, touched_lines
 from faultkit.code.proof.fault_cases import FaultCase, fault_cases
+from faultkit.code.proof.healthy_answers import Answer, Answers, HealthyAnswers, Unlike
 from faultkit.code.proof.interpreter import interpreter_of
 from faultkit.code.proof.node_service import NODE_SUFFIXES, node_interpreter, node_service
 from faultkit.code.proof.python_service import python_service
@@ -167,7 +169,7 @@ def prove(
 ) -> Proof:
     """Run both versions under each fault. Raises TargetError if one does not start, RunError if it was
     stopped."""
-    service = service_of(path, old, settings, touched_lines(old, new))
+    service = service_of(path, old, new, settings)
     with StubUpstream() as stub:
         run = _Run(Path(path), service, {"before": None, "after": new}, settings, stub.url, stop)
         cases = [
@@ -189,7 +191,8 @@ def prove(
 
         for number, case in enumerate(cases, 1):
             found = measured(number, case)
-            if found.before.doubt or found.after.doubt:
+            if found.before.doubt or found.after.doubt or (case.name == HEALTHY and found.after.unlike.count):
+                # Answers that differ between two processes of the old version are compared less strictly.
                 found = measured(number, case, again=True)
             if found.rests_on_machine:
                 found = confirmed(found, measured(number, case, again=True))
@@ -206,16 +209,16 @@ def prove(
 _STAND_IN = "a stand-in on this machine"
 
 
-def service_of(path: str, text: str, settings: ProofSettings, touched: frozenset[int]) -> Service:
-    """Return how to run the file, with a route that reaches the touched lines. Raises InputError, with what
-    to pass, if that cannot be determined."""
+def service_of(path: str, old: str, new: str, settings: ProofSettings) -> Service:
+    """Return how to run the file, with a route that reaches the touched lines, and the upstreams of both
+    versions. Raises InputError, with what to pass, if that cannot be determined."""
     suffix = Path(path).suffix
-    if suffix in NODE_SUFFIXES:
-        return node_service(path, text, route=settings.route, named=settings.upstreams, touched=touched)
-    if suffix != ".py":
+    if suffix not in (".py", *NODE_SUFFIXES):
         known = ", ".join((".py", *NODE_SUFFIXES))
         raise InputError(path, f'expected a service in Python or JavaScript ({known}), got "{suffix}"')
-    return python_service(path, text, route=settings.route, named=settings.upstreams, touched=touched)
+    read = python_service if suffix == ".py" else node_service
+    touched = touched_lines(old, new)
+    return read(path, old, route=settings.route, named=settings.upstreams, touched=touched, changed=new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +248,7 @@ class _Run:
         self._settings = settings
         self._stop = stop or threading.Event()
         self._calls: Load | None = None
+        self._healthy = HealthyAnswers()
         self._targets = {
             each.name: settings.upstreams.get(each.name) or stub_url for each in service.upstreams
         }
@@ -276,6 +280,9 @@ class _Run:
                 for version, each in services.items()
             }
             call_s = max(self._warm_up(target) for target in targets.values())
+            for each in services.values():
+                each.ran_lines()
+            usual = {version: each.answers for version, each in services.items()}
             # The same for all faults: what they change is compared with the case without one.
             self._calls = self._calls or self._settings.load(call_s)
             before = {version: plane.snapshot() for version, plane in planes.items()}
@@ -288,20 +295,31 @@ class _Run:
             ended = {version: each.has_ended for version, each in services.items()}
             after = {version: plane.measured() for version, plane in planes.items()}
             lines = {version: each.ran_lines() for version, each in services.items()}
+            given = {version: each.answers - usual[version] for version, each in services.items()}
             # Connections that a fault holds would keep the services from ending.
             for plane in planes.values():
                 plane.close()
             lines = {version: _joined(lines[version], each.end()) for version, each in services.items()}
+        for version in _VERSIONS:
+            more = given[version] if case.name == HEALTHY else Counter[Answer]()
+            self._healthy.add(version, usual[version] + more)
         return {
             each: _Measured(
                 replace(
-                    self._figures(results[each], before[each], *after[each], meters[each]), ended=ended[each]
+                    self._figures(results[each], before[each], *after[each], meters[each]),
+                    ended=ended[each],
+                    unlike=self._unlike(case, each, given[each]),
                 ),
                 at_start[each],
                 lines[each],
             )
             for each in _VERSIONS
         }
+
+    def _unlike(self, case: FaultCase, version: Version, answers: Answers) -> Unlike:
+        if case.name != HEALTHY:
+            return self._healthy.unlike(version, answers)
+        return self._healthy.changed(answers) if version == "after" else Unlike()
 
     def _warm_up(self, target: Target) -> float:
         """Make a few calls, and return how long the fastest of them took, in seconds."""

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from faultkit.base.errors import InputError
-from faultkit.code.proof.python_upstreams import python_upstreams
+from faultkit.code.proof.python_upstreams import files_of, imported_names, read_by_python
 from faultkit.code.proof.service import Interface, Service, checked_route
+from faultkit.code.proof.upstreams import chosen_upstreams
 
 _APPLICATIONS: dict[str, Interface] = {
     "FastAPI": "asgi",
@@ -34,15 +35,14 @@ def python_service(
     route: str | None = None,
     named: Collection[str] = (),
     touched: Collection[int] = (),
+    changed: str | None = None,
 ) -> Service:
     """Return how to run a Python file. Raises InputError, with what to pass, if that cannot be determined.
 
     named:   upstreams that the user has named
-    touched: lines that a change is about; a route that reaches them is preferred"""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(file, f"expected Python that can be run, got {error}") from None
+    touched: lines that a change is about; a route that reaches them is preferred
+    changed: the text after the change, which may have more upstreams"""
+    tree = _parsed(file, text)
     found = _application(tree)
     if found is None:
         known = ", ".join(_APPLICATIONS)
@@ -51,19 +51,41 @@ def python_service(
         )
     application, interface = found
     chosen = checked_route(route, _route(tree, application, touched), file)
-    root, module = module_of(Path(file).resolve())
-    upstreams = python_upstreams(Path(file).resolve(), tree, root, named, file)
+    path = Path(file).resolve()
+    root, module = module_of(path, tree)
+    versions = [tree] if changed is None else [tree, _parsed(f"{file}, changed", changed)]
+    reads = [read_by_python(path, each, root) for each in versions]
+    upstreams = chosen_upstreams(reads, root, named, file)
     return Service(interface, str(root), chosen, upstreams, module, application)
 
 
-def module_of(file: Path) -> tuple[Path, str]:
-    """Return the folder where imports begin, and the name of the module from there."""
-    parts = [] if file.stem == "__init__" else [file.stem]
+def _parsed(file: str, text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(file, f"expected Python that can be run, got {error}") from None
+
+
+def module_of(file: Path, tree: ast.Module) -> tuple[Path, str]:
+    """Return the folder where imports begin, and the name of the module from there.
+
+    The folder is above the packages of the file. A package without an `__init__.py` is told by the imports of
+    the file: relative ones, and those that begin with the name of a folder above it."""
     root = file.parent
     while (root / "__init__.py").exists() and root != root.parent:
-        parts.insert(0, root.name)
         root = root.parent
-    return root, ".".join(parts)
+    for level, parts in imported_names(tree):
+        if level:
+            root = min(root, file.parents[min(level, len(file.parents) - 1)], key=_depth)
+        elif not any(files_of(root, parts)):
+            above = (each.parent for each in file.parents if each.name == parts[0])
+            root = next((each for each in above if any(files_of(each, parts))), root)
+    inside = file.parent if file.stem == "__init__" else file.with_suffix("")
+    return root, ".".join(inside.relative_to(root).parts)
+
+
+def _depth(folder: Path) -> int:
+    return len(folder.parts)
 
 
 def _application(tree: ast.Module) -> tuple[str, Interface] | None:

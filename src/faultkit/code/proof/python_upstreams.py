@@ -4,10 +4,9 @@ imports, and in its .env file. Reads files; imports and runs nothing."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from faultkit.code.proof.service import Upstream
 from faultkit.code.proof.upstreams import MOST_FILES, Reads
 
 _ENVIRONMENTS = ("os.environ", "environ")
@@ -16,11 +15,8 @@ _READERS = ("config", "env", "env.str", "env.url", "Env.str")
 """Functions of packages that read a variable of this name: decouple, starlette, environs, django-environ."""
 
 
-def python_upstreams(
-    file: Path, tree: ast.Module, root: Path, named: Collection[str], shown: str
-) -> tuple[Upstream, ...]:
-    """Return the upstreams of a service. Raises InputError if there are none, or one that was named is
-    none."""
+def read_by_python(file: Path, tree: ast.Module, root: Path) -> Reads:
+    """Return what a service in Python reads its upstreams from."""
     reads = Reads()
     for path, module in _modules(file, tree, root):
         where = path.name if path == file else str(path.relative_to(root))
@@ -30,7 +26,7 @@ def python_upstreams(
                 reads.add(variable, default, where)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
                 reads.add_url(node.value, where)
-    return reads.chosen(root, named, shown)
+    return reads
 
 
 def _modules(file: Path, tree: ast.Module, root: Path) -> Iterator[tuple[Path, ast.Module]]:
@@ -50,19 +46,26 @@ def _modules(file: Path, tree: ast.Module, root: Path) -> Iterator[tuple[Path, a
 
 
 def _imported(path: Path, module: ast.Module, root: Path) -> Iterator[Path]:
+    for level, parts in imported_names(module):
+        yield from files_of(root if not level else path.parents[level - 1], parts)
+
+
+def imported_names(module: ast.Module) -> Iterator[tuple[int, list[str]]]:
+    """Yield what a module imports: the number of dots, and the parts of the name. What is imported from a
+    module may be a module, too."""
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield from _files_of(root, alias.name.split("."))
+                yield 0, alias.name.split(".")
         elif isinstance(node, ast.ImportFrom):
-            base = root if not node.level else path.parents[node.level - 1]
             parts = node.module.split(".") if node.module else []
-            yield from _files_of(base, parts)
+            yield node.level, parts
             for alias in node.names:
-                yield from _files_of(base, [*parts, alias.name])
+                yield node.level, [*parts, alias.name]
 
 
-def _files_of(base: Path, parts: list[str]) -> Iterator[Path]:
+def files_of(base: Path, parts: list[str]) -> Iterator[Path]:
+    """Yield the files of a module below a folder."""
     place = base.joinpath(*parts)
     for each in (place.with_name(f"{place.name}.py"), place / "__init__.py"):
         if each.is_file():

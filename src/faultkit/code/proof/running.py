@@ -1,4 +1,9 @@
-"""One running version of a service: its process, which is ended with everything that it started."""
+"""One running version of a service: its process, which is ended with everything that it started.
+
+On Linux, these are all processes that have inherited an id in their environment, also those in a session of
+their own (`setsid`). Elsewhere, daemons whose parents have ended are not found. If this process is killed,
+the service ends its process group, and daemons stay.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +24,11 @@ from typing import IO, Any
 
 from faultkit.base.errors import RunError, TargetError
 from faultkit.base.external_program import inherited_environment
+from faultkit.base.network import new_token
 from faultkit.base.process_group import end_popen_group, signal_group
+from faultkit.base.process_identity import descendants_of, kill_processes, processes_with
 from faultkit.code.proof.exercised import RanLines
+from faultkit.code.proof.healthy_answers import Answer, Answers
 from faultkit.code.proof.service import Service
 
 START_S = 30.0
@@ -28,9 +37,13 @@ _ANSWER_S = 5.0
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 _MISSING_IN_NODE = re.compile(r"Cannot find (?:module|package) '([^'./][^']*)'")
 _NODE_ERROR = re.compile(r"(Uncaught )?\w*Error\b.*: ")
+_NO_NEWS = re.compile(r'[\s^~]*$|\s*File "<frozen ')
+"""Lines of a traceback of Python: marks below the code, and the steps of an import."""
 _RUNNER = Path(__file__).with_name("runner.py")
 _NODE_RUNNER = Path(__file__).with_name("node_runner.cjs")
 _LAST_LINES = 5
+_ID = "FAULT_PROOF_ID"
+"""Environment variable of all processes of a service."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 """Environment variables that are removed, so that calls do not go through a proxy of the user."""
 
@@ -65,12 +78,15 @@ class RunningService:
         self._text = text
         self._stop = stop or threading.Event()
         self._start_s = start_s
+        self._id = new_token()
         self._wire: socket.socket | None = None
         self._received = b""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.url = ""
+        self.answers: Answers = Counter()
+        """The successes up to the last report of lines."""
 
     @property
     def pid(self) -> int:
@@ -113,7 +129,7 @@ class RunningService:
                 self._process = subprocess.Popen(
                     command,
                     cwd=self._service.root,
-                    env={**env, **self._env, **own},
+                    env={**env, **self._env, **own, _ID: self._id},
                     stdin=subprocess.DEVNULL,
                     # Also into the file: a pipe without a reader would fill up and block the service.
                     stdout=self._errors,
@@ -158,9 +174,7 @@ class RunningService:
                 with suppress(subprocess.TimeoutExpired):
                     self._process.wait(_GRACE_S)
                 raise TargetError(self._start_problem())
-        raise TargetError(
-            f"{self._file.name} does not serve after {self._start_s:g} s. {self._last_output()}"
-        )
+        raise TargetError(f"{self._name} does not serve after {self._start_s:g} s. {self._last_output()}")
 
     def ran_lines(self) -> RanLines:
         """Return which lines of the file have run so far; none if the service does not answer."""
@@ -181,6 +195,7 @@ class RunningService:
         if found is None:
             return RanLines()
         document = json.loads(found[1])
+        self.answers = Counter({Answer(*each): count for *each, count in document["answers"]})
         return RanLines(frozenset(document["executable"]), frozenset(document["ran"]))
 
     def _message(self, form: bytes, within_s: float) -> re.Match[bytes] | None:
@@ -220,7 +235,11 @@ class RunningService:
             )
         elif (missing := _MISSING_IN_NODE.search(output)) is not None:
             hint = f" Install what it needs (npm install {missing[1]})."
-        return f"{self._file.name} does not start: {output}{hint}"
+        return f"{self._name} does not start: {output}{hint}"
+
+    @property
+    def _name(self) -> str:
+        return self._file.name if self._text is None else f"the changed version of {self._file.name}"
 
     def _last_output(self) -> str:
         self._errors.seek(0)
@@ -228,15 +247,19 @@ class RunningService:
         if self._service.interface == "node":
             # Before the message of an error is the code that threw it, after it the stack.
             lines = [line for line in lines if _NODE_ERROR.match(line)][:1] or lines
+        else:
+            lines = [line for line in lines if not _NO_NEWS.match(line)]
         return (
             " / ".join(line.strip() for line in lines[-_LAST_LINES:] if line.strip()) or "It wrote nothing."
         )
 
     def close(self) -> None:
-        """End the process group, free the port and remove the folder."""
+        """End the process and those that it started, free the port and remove the folder."""
         process, self._process = self._process, None
         if process is not None:
+            started = descendants_of(process.pid)
             end_popen_group(process, _GRACE_S)
+            kill_processes(started | processes_with(_ID, self._id))
         if self._wire is not None:
             self._wire.close()
             self._wire = None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,41 +49,41 @@ class Reads:
         if found is not None and not _NO_UPSTREAM.search(found[0]):
             self.urls.setdefault(found[0], where)
 
-    def chosen(self, folder: Path, named: Collection[str], file: str) -> tuple[Upstream, ...]:
-        """Return the upstreams, with defaults of the project's .env file. Raises InputError."""
-        written = dotenv_values(folder)
-        variables = []
+    def chosen(self, written: Mapping[str, str], named: Collection[str]) -> dict[str, Upstream]:
+        """Return the upstreams to break, by name: the variables that hold URLs, and those that the user has
+        named. Without any, they are the URLs in the text.
+
+        written: defaults of the project's .env file"""
+        found = {}
         for name, (default, where) in self.defaults.items():
             value = default or written.get(name, "")
             is_url = URL.match(value) or (
                 not value and _NAMES_A_URL.search(name) and not _OTHER_PROTOCOL.search(name)
             )
-            if is_url:
-                variables.append(Upstream(name, value, where))
-        texts = [Upstream(url, url, where) for url, where in self.urls.items()]
-        return chosen_upstreams(variables, texts, self.defaults, named, file)
+            if is_url or name in named:
+                found[name] = Upstream(name, value if is_url else "", where)
+        in_text = {url: Upstream(url, url, where) for url, where in self.urls.items()}
+        found |= {name: each for name, each in in_text.items() if name in named}
+        return found or in_text
 
 
 def chosen_upstreams(
-    variables: Collection[Upstream],
-    texts: Collection[Upstream],
-    read: Collection[str],
-    named: Collection[str],
-    file: str,
+    versions: Sequence[Reads], folder: Path, named: Collection[str], file: str
 ) -> tuple[Upstream, ...]:
-    """Return the upstreams to break: the variables that hold URLs, and those that the user has named. Without
-    any, they are the URLs in the text. Raises InputError.
+    """Return the upstreams of all versions of a service in a folder, the first one first. Raises InputError
+    if there are none, or none of a name that the user has given.
 
-    read: all variables that the project reads"""
-    found = {each.name: each for each in variables}
-    in_text = {each.name: each for each in texts}
-    for name in named:
-        if name not in found and (name in read or name in in_text):
-            found[name] = in_text.get(name) or Upstream(name, "", file)
-    found = found or in_text
+    URLs in the text that only later versions have are upstreams, too: they belong to the change."""
+    written = dotenv_values(folder)
+    found: dict[str, Upstream] = {}
+    for reads in versions:
+        found = {**reads.chosen(written, named), **found}
+        defaults = {start[0] for each in found.values() if (start := URL.match(each.default))}
+        added = reads.urls.keys() - versions[0].urls.keys() - defaults
+        found |= {url: Upstream(url, url, where) for url, where in reads.urls.items() if url in added}
     for name in named:
         if name not in found:
-            known = ", ".join(sorted({*found, *in_text})) or "none"
+            known = ", ".join(sorted({*found, *(url for reads in versions for url in reads.urls)})) or "none"
             raise InputError(
                 "--upstream",
                 f"expected a variable or the beginning of a URL that {file} or a file that it imports reads "

@@ -9,12 +9,16 @@ quarter (`NOTICED`) and by more than its grain (`Cost.least`).
     worse          a share is lower; or a cost rose, and no gain of callers pays for it
     better         a share is higher; or the shares are as before, and a cost fell
     no difference  enough calls, and nothing counts
-    not shown      the runs decide nothing
+    not shown      the runs decide nothing, or what changes are successes with answers that differ from those
+                   without a fault (without one: from those of the old version)
 
 A gain in successes or answers pays for costs of up to twice as much (`MOST_PAID`), and for a mean time of up
 to a second. Errors that are handled instead of unhandled pay for nothing: they still are errors. A change
 that both gains and loses is worse, and is named a trade-off. Of all faults, one that is worse makes the
 change worse.
+
+An answer that differs may be a default that callers can use, or an error that they no longer see: only its
+author knows. So it makes no change worse, and none better.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from typing import Any, Literal, TypeAlias
 from faultkit.base.numbers import rounded
 from faultkit.base.sample_statistics import Interval, difference_interval, mean_interval, proportion_interval
 from faultkit.base.text import count_of
+from faultkit.code.proof.healthy_answers import Unlike
 
 Verdict: TypeAlias = Literal["better", "worse", "no difference", "not shown"]
 
@@ -36,6 +41,7 @@ MOST_PAID = 2.0
 """The factor up to which a cost may rise if callers gain successes or answers."""
 ENOUGH = 30
 """Calls of each version without which there is no verdict."""
+SUCCEEDED = "succeeded"
 UNHANDLED = 500
 """Status of an unhandled error in common frameworks."""
 HEALTHY = "healthy"
@@ -110,6 +116,8 @@ class Figures:
     slos_missed: tuple[str, ...] = ()
     ended: bool = False
     """Whether its process ended during the run."""
+    unlike: Unlike = field(default_factory=Unlike)
+    """Successes with answers that differ from those without a fault, or from those of the old version."""
     doubt: str = ""
     """Why the run decides nothing; empty if it does."""
 
@@ -121,6 +129,16 @@ class Figures:
     @property
     def succeeded(self) -> int:
         return sum(count for status, count in self.statuses.items() if status < 400)
+
+    @property
+    def different(self) -> int:
+        """Successes with another answer than without a fault; not those that came too late."""
+        return min(self.unlike.count, self.succeeded)
+
+    @property
+    def usual(self) -> int:
+        """Successes with the same answer as without a fault, or not known to differ."""
+        return self.succeeded - self.different
 
     @property
     def handled(self) -> int:
@@ -148,6 +166,7 @@ class Figures:
             "handled": self.handled,
             "succeeded": self.succeeded,
             "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
+            "different_answers": self.different,
             "failures": self.failures,
             "mean_ms": round(self.mean_ms, 1),
             "p50_ms": round(self.p50_ms, 1),
@@ -248,7 +267,17 @@ def compare(
     if problem:
         return FaultComparison(fault, before, after, "not shown", problem)
     shares, costs = _shares(before, after), _costs(before, after, usual or {})
-    verdict, why = _judged(shares, costs)
+    usual_share = _share("usual", before, after)
+    # Successes that are lost, and were no usual answers, are no loss that can be judged.
+    is_open = shares[0].direction < 0 <= usual_share.direction
+    counted = list(shares[1:] if is_open else shares)
+    if before.different and usual_share.direction > 0:
+        counted.append(replace(usual_share, name="succeeded as without a fault"))
+    verdict, why = _judged(counted, costs)
+    if other := _other_answers(fault, before, after, usual_share):
+        verdict, why = ("worse", f"{why}; {other}") if verdict == "worse" else ("not shown", other)
+    elif after.different and verdict == "better":
+        why += f"; {_differing(after, _WITHOUT_FAULT)}"
     return FaultComparison(fault, before, after, verdict, why, (*shares, *costs))
 
 
@@ -274,7 +303,28 @@ def _why_undecided(fault: str, before: Figures, after: Figures) -> str:
 
 
 def _shares(before: Figures, after: Figures) -> tuple[Difference, ...]:
-    return tuple(_share(name, before, after) for name in ("succeeded", "handled", "answered"))
+    return tuple(_share(name, before, after) for name in (SUCCEEDED, "handled", "answered"))
+
+
+def _other_answers(fault: str, before: Figures, after: Figures, usual: Difference) -> str:
+    """Return how many successes with another answer came or went; empty if they are as many as before."""
+    share = _share("different", before, after)
+    if after.different and (fault == HEALTHY or (share.counts and share.after > share.before)):
+        # Without a fault one is enough: there is no chance in it.
+        than = "those of the old version" if fault == HEALTHY else _WITHOUT_FAULT
+        return f"{_differing(after, than)}, which is not judged: {after.unlike.text}"
+    if _share(SUCCEEDED, before, after).direction < 0 <= usual.direction:
+        differing = _differing(before, _WITHOUT_FAULT)
+        return f"Before, {differing} ({before.unlike.text}), and such calls now fail, which is not judged"
+    return ""
+
+
+_WITHOUT_FAULT = "those without a fault"
+
+
+def _differing(figures: Figures, than: str) -> str:
+    count = f"{figures.different} of {count_of(figures.requests, 'call')}"
+    return f"{count} got answers that differ from {than}"
 
 
 def _share(name: str, before: Figures, after: Figures) -> Difference:
