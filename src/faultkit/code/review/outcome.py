@@ -43,12 +43,20 @@ class Judgement:
     ignores: Sequence[tuple[PathPatterns, tuple[str, ...]]] = ()
     """Names of rules that are ignored for files that fit."""
 
+    def ignored_in(self, path: str, relative: str) -> tuple[str, ...]:
+        """Return the names of the rules that are ignored in a file."""
+        return tuple(
+            name for patterns, names in self.ignores if patterns.match(path, relative) for name in names
+        )
+
+    def shows(self, finding: Finding) -> bool:
+        """Return whether a finding is severe and certain enough."""
+        return not _threshold(replace(finding, severity=_severity(finding, self.severities)), self)
+
 
 def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
     """Yield the findings of a file with what hides each, without those of rules that are ignored there."""
-    ignored = [
-        name for patterns, names in by.ignores if patterns.match(file.path, file.relative) for name in names
-    ]
+    ignored = by.ignored_in(file.path, file.relative)
     for each, reason in [*((each, None) for each in file.findings), *file.suppressed]:
         rule = each.rule
         if any(exactness(name, rule) for name in ignored) or by.kind not in (None, rule.kind):
