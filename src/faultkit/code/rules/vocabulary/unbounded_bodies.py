@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
@@ -85,6 +86,7 @@ REFUSES_UNDECLARED = re.compile(
 """A request without a declared length is refused."""
 
 
+@lru_cache(maxsize=16)
 def has_limit(text: str) -> bool:
     """Return whether a text mentions a limit of size.
 
@@ -122,6 +124,7 @@ _LATE = re.compile(r"[^\n]*\b(?:len\(|\w*size\b|nbytes\b)[^\n]*[<>][^\n]*")
 _CONSTANT = re.compile(r"\b[A-Z][A-Z0-9_]{3,}\b")
 
 
+@lru_cache(maxsize=4)
 def _without_late_limits(text: str) -> str:
     """Return a text without what looks at the size of a body that has been read (Python)."""
     late = [line for line in _LATE.findall(text) if not _DECLARED.match(line)]
