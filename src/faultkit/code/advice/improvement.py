@@ -359,12 +359,23 @@ def _answered(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[
         lambda each: each.rule.id,
     )
     for like in likenesses:
-        for each in tuple(answered):
-            found = next((other for other in left if like(other) == like(each)), None)
-            if found is not None:
-                left.remove(found)
-                answered.remove(each)
+        matched = Counter(map(like, left)) & Counter(map(like, answered))
+        left, answered = (_without(found, like, matched) for found in (left, answered))
     return tuple(answered)
+
+
+def _without(
+    findings: list[Finding], like: Callable[[Finding], object], matched: Counter[object]
+) -> list[Finding]:
+    """Return the findings without the first ones that are matched."""
+    rest = Counter(matched)
+    kept = []
+    for each in findings:
+        if rest[like(each)] > 0:
+            rest[like(each)] -= 1
+        else:
+            kept.append(each)
+    return kept
 
 
 # The check that a changed text still parses.

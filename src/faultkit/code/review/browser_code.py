@@ -50,8 +50,8 @@ _SERVER_PACKAGES = (
     "socket.io", "typeorm", "ws",
 )  # fmt: skip
 _PAGE_PACKAGES = (
-    *_UI_PACKAGES, "@remix-run/node", "@sveltejs/kit", "alpinejs", "astro", "backbone", "electron", "htmx.org",
-    "jquery", "next", "parcel", "react", "vite", "webpack",
+    *_UI_PACKAGES, "@remix-run/node", "@sveltejs/kit", "alpinejs", "astro", "backbone", "electron",
+    "htmx.org", "jquery", "next", "parcel", "react", "vite", "webpack",
 )  # fmt: skip
 """Packages of pages, and what builds pages."""
 _SERVER_SCOPES = ("node:", "@aws-sdk/", "@hapi/", "@koa/", "@nestjs/")
