@@ -151,6 +151,67 @@ def test_rules_that_the_configuration_ignores_change_nothing(
     assert "timeout" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("options", [(), ("--rule", "FK-R001")])
+def test_rules_that_are_ignored_for_a_path_change_nothing_there(
+    app: Path, capfd: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    (app.parent / "src").mkdir()
+    (app.parent / "src" / "a.py").write_text(BAD)
+    (app.parent / "faultkit.toml").write_text('[review.per-path-ignores]\n"src/**" = ["FK-R001"]\n')
+    for path in ("src", "src/a.py"):
+        assert invoke(["improve", path, *options]) == 0
+        assert capfd.readouterr().out == ""
+    assert invoke(["improve", "app.py", *options]) == 0
+    assert "timeout" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("options", [(), ("--rule", "FK-R001"), ("--unsafe",)])
+def test_rules_that_do_not_run_in_a_context_change_nothing_there(
+    app: Path, capfd: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    (app.parent / "static").mkdir()
+    page = app.parent / "static" / "page.js"
+    page.write_text(
+        'document.querySelector("#go").addEventListener("click", async () => {\n'
+        '  const r = await fetch("/api/items");\n  show(await r.json());\n});\n'
+    )
+    assert invoke(["improve", ".", *options]) == 0
+    assert "AbortSignal" not in capfd.readouterr().out
+    assert invoke(["improve", "static/page.js", "--rule", "FK-R001"]) == 0
+    assert "AbortSignal" in capfd.readouterr().out
+
+
+POSSIBLE = """\
+def names(path):
+    for line in open(path).readlines():
+        yield line
+"""
+
+
+def test_findings_that_a_review_does_not_show_change_nothing_unasked(
+    app: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app.write_text(POSSIBLE)
+    findings = json_of(["review", "app.py", "--min-confidence", "0", "--json"], capfd)["findings"]
+    assert {each["confidence"] < 0.8 for each in findings} == {True}
+    assert invoke(["improve", "app.py"]) == 0
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "what a review does not show is left as it is (FK-P011, FK-R013)" in err
+    for options in (("--unsafe",), ("--rule", findings[0]["rule"])):
+        assert invoke(["improve", "app.py", *options]) == 0
+        assert capfd.readouterr().out
+    (app.parent / "faultkit.toml").write_text("[review]\nmin-confidence = 0.5\n")
+    assert invoke(["improve", "app.py"]) == 0
+    assert capfd.readouterr().out
+
+
+def test_a_change_that_cannot_be_made_asks_nothing(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    app.write_text('import subprocess\n\n\ndef dump(path):\n    subprocess.run(["pg_dump", "-f", path])\n')
+    assert json_of(["improve", "app.py", "--json"], capfd)["questions"] == []
+    assert json_of(["improve", "app.py", "--unsafe", "--json"], capfd)["diff"] == ""
+
+
 def test_after_a_change_there_is_nothing_to_change(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["improve", "app.py", "--write"]) == 0
     written = app.read_text()

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from faultkit.cli.shared_options import LANGUAGE, json_option, print_json
 from faultkit.code import Language, language_named, local_path
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import RULES, ChangeAnswer
-from faultkit.code.advice.selection import Selection, selection_of
+from faultkit.code.advice.selection import AsReviewed, Selection, selection_of
 from faultkit.code.changes import codemods_for
 from faultkit.code.changes.change import unified_diff
 from faultkit.code.review.config_file import ReviewConfig, config_for
-from faultkit.code.review.engine import RULES as ALL_RULES
-from faultkit.code.review.review_files import FileToReview, find_files, is_reviewed
-from faultkit.code.review.settings import ReviewFlags, path_choice, rules_of
+from faultkit.code.review.context import treatment_of
+from faultkit.code.review.review_files import FileToReview, context_name, find_files
+from faultkit.code.review.settings import ReviewFlags, path_choice
 from faultkit.code.rules import KINDS
 from faultkit.code.rules.rule import Kind
 
@@ -42,6 +42,14 @@ class _Wanted:
     kind: Kind | None
     target_score: float
     language: Language | None
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file to change."""
+
+    path: str
+    shown: str
     selection: Selection
 
 
@@ -127,33 +135,28 @@ def improve_command(
     stdout, everything else to stderr.
 
     The configuration of `fault review` counts: rules that it ignores change nothing, and in DIR files that it
-    excludes, and tests, generated code and the like, are left as they are.
+    excludes, and tests, generated code and the like, are left as they are. Findings that it does not show, by
+    their confidence, are changed only with --unsafe or --rule.
     """
     if not 0 <= target_score <= 1:
         raise InputError("--target-score", f"expected a number from 0 to 1, got {target_score:g}")
     language = None if lang is None else language_named(lang)
     config = config_for([local_path(path) for path in paths])
-    on = rules_of(
-        config, ReviewFlags(extend_select=tuple(rule.id for rule in ALL_RULES if not rule.by_default))
-    )
-    selection = replace(
-        selection_of(rules, None if is_safe is None else not is_safe),
-        ignored=frozenset(rule.id for rule in ALL_RULES if rule not in on),
-    )
-    wanted = _Wanted(function, kind, target_score, language, selection)
-    files, is_one = _files(paths, wanted, config)
+    selected = AsReviewed(selection_of(rules, None if is_safe is None else not is_safe), config)
+    wanted = _Wanted(function, kind, target_score, language)
+    files, is_one = _files(paths, wanted, config, selected)
     with ExitStack() as stack:
-        advisor = advisor_from(llm, files[0][0], stack, show_prompt=show_prompt)
+        advisor = advisor_from(llm, files[0].path, stack, show_prompt=show_prompt)
         _check_options(advisor, wanted, is_one=is_one, chooses=bool(rules) or is_safe is not None)
         if show_prompt:
             _show_prompt(advisor, files, wanted)
             return
         with status_while_asking(advisor):
             answers = _answers(advisor, files, wanted, is_one=is_one)
-    names, folder = _names_in_diff([path for path, _ in files])
+    names, folder = _names_in_diff([each.path for each in files])
     changed = [
-        _Changed(path, shown, answer, unified_diff(answer.old, answer.new, names[path]))
-        for path, shown, answer in answers
+        _Changed(file.path, file.shown, answer, unified_diff(answer.old, answer.new, names[file.path]))
+        for file, answer in answers
     ]
     if write:
         for each in changed:
@@ -179,32 +182,37 @@ def improve_command(
         click.echo(f"to be applied in {folder}", err=True)
 
 
-def _show_prompt(advisor: Advisor, files: list[tuple[str, str]], wanted: _Wanted) -> None:
+def _show_prompt(advisor: Advisor, files: list[_File], wanted: _Wanted) -> None:
     """Print what the model would be sent."""
     from faultkit.llm.language_model import PromptShown
 
     try:
-        _change_of(advisor, files[0][0], wanted, {})
+        _change_of(advisor, files[0], wanted, {})
     except PromptShown as shown:
         click.echo(f"{shown.system}\n\n{shown.prompt}")
         click.echo(f"nothing was sent to {advisor.engine.name}", err=True)
 
 
-def _files(paths: Sequence[str], wanted: _Wanted, config: ReviewConfig) -> tuple[list[tuple[str, str]], bool]:
-    """Return the files with the names that are shown, and whether it is one file that was named."""
+def _files(
+    paths: Sequence[str], wanted: _Wanted, config: ReviewConfig, selected: AsReviewed
+) -> tuple[list[_File], bool]:
+    """Return the files with the changes that are wanted, and whether it is one file that was named."""
     local = [local_path(path) for path in paths]
+    choice = path_choice(config, ReviewFlags())
     if len(local) == 1 and not os.path.isdir(local[0]):
-        return [(local[0], paths[0])], True
+        named = find_files(local, wanted.language, choice).wanted[0]
+        return [_File(local[0], paths[0], selected.of(named, ""))], True
     if wanted.function is not None:
         raise InputError("--function", f"expected one file beside it, got {' '.join(paths)}")
     listed = [
         each
-        for each in find_files(local, wanted.language, path_choice(config, ReviewFlags())).wanted
+        for each in find_files(local, wanted.language, choice).wanted
         if os.path.getsize(each.path) and (each.language is None or codemods_for(each.language.name))
     ]
     if not listed:
         raise InputError(paths[0], "expected files of a language with known changes, found none")
-    found = [each for each in listed if _may_be_changed(each)]
+    contexts = [(each, _context(each)) for each in listed]
+    found = [(each, name) for each, name in contexts if treatment_of(name) in (None, "narrowed")]
     if len(found) < len(listed):
         left = count_of(len(listed) - len(found), "file")
         click.echo(f"left out {left}: tests, generated code and the like; name a file to change it", err=True)
@@ -212,15 +220,15 @@ def _files(paths: Sequence[str], wanted: _Wanted, config: ReviewConfig) -> tuple
         raise InputError(
             paths[0], "expected files that are not tests, generated code or the like, found none"
         )
-    return [(each.path, each.shown) for each in found], False
+    return [_File(each.path, each.shown, selected.of(each, name)) for each, name in found], False
 
 
-def _may_be_changed(file: FileToReview) -> bool:
+def _context(file: FileToReview) -> str:
     try:
-        return is_reviewed(file)
+        return context_name(file)
     except InputError:
         # Why it cannot be read is said when it is to be changed.
-        return True
+        return ""
 
 
 def _check_options(advisor: Advisor, wanted: _Wanted, *, is_one: bool, chooses: bool) -> None:
@@ -234,42 +242,42 @@ def _check_options(advisor: Advisor, wanted: _Wanted, *, is_one: bool, chooses: 
 
 
 def _answers(
-    advisor: Advisor, files: list[tuple[str, str]], wanted: _Wanted, *, is_one: bool
-) -> list[tuple[str, str, ChangeAnswer]]:
-    answers: list[tuple[str, str, ChangeAnswer]] = []
+    advisor: Advisor, files: list[_File], wanted: _Wanted, *, is_one: bool
+) -> list[tuple[_File, ChangeAnswer]]:
+    answers: list[tuple[_File, ChangeAnswer]] = []
     new: dict[str, str] = {}
-    for path, shown in files:
+    for file in files:
         try:
-            answer = _change_of(advisor, path, wanted, new)
+            answer = _change_of(advisor, file, wanted, new)
         except InputError as error:
             if is_one:
                 raise
-            click.echo(f"skipped {escaped_line(shown)}: {error.problem}", err=True)
+            click.echo(f"skipped {escaped_line(file.shown)}: {error.problem}", err=True)
             continue
-        new[os.path.realpath(path)] = answer.new
-        answers.append((path, shown, answer))
+        new[os.path.realpath(file.path)] = answer.new
+        answers.append((file, answer))
     return answers
 
 
-def _change_of(advisor: Advisor, path: str, wanted: _Wanted, new: dict[str, str]) -> ChangeAnswer:
+def _change_of(advisor: Advisor, file: _File, wanted: _Wanted, new: dict[str, str]) -> ChangeAnswer:
     if wanted.function is not None:
         from faultkit.code.advice.function_change import change_function
 
         return change_function(
             advisor,
-            path,
+            file.path,
             wanted.function,
             wanted.kind,
             target_score=wanted.target_score,
             language=wanted.language,
-            selection=wanted.selection,
+            selection=file.selection,
         )
     return advisor.change_file(
-        path,
+        file.path,
         kind=wanted.kind,
         target_score=wanted.target_score,
         language=wanted.language,
-        selection=wanted.selection,
+        selection=file.selection,
         changed=new,
     )
 

@@ -17,6 +17,7 @@ from faultkit.cli.shared_options import seconds_of
 if TYPE_CHECKING:
     from faultkit.code.proof.prove import Proof, ProofSettings
     from faultkit.code.proof.verdict import Figures
+    from faultkit.code.review.config_file import ReviewConfig
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -134,12 +135,13 @@ class ProofOutcome:
         return self.proof.document()
 
 
-def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
+def prove_file(path: str, flags: ProofFlags, config: ReviewConfig) -> ProofOutcome:
     """Run and measure a file before and after its change; remove their files and processes afterwards."""
     from faultkit.base.signals import StopSignal
     from faultkit.code.advice.advisor import Advisor
-    from faultkit.code.advice.selection import selection_of
+    from faultkit.code.advice.selection import AsReviewed, selection_of
     from faultkit.code.proof.prove import prove
+    from faultkit.code.review.review_files import find_files
 
     settings = flags.settings()
 
@@ -148,7 +150,8 @@ def prove_file(path: str, flags: ProofFlags) -> ProofOutcome:
             click.echo(f"\r\x1b[K{step}/{of} {what}", err=True, nl=step == of)
 
     selection = selection_of(flags.rule, None if flags.safe is None else not flags.safe)
-    change = Advisor().change_file(path, selection=selection)
+    as_reviewed = AsReviewed(selection, config).of(find_files((path,)).wanted[0], "")
+    change = Advisor().change_file(path, selection=as_reviewed)
     if not change.diff:
         return ProofOutcome(None, change.reason)
     stop = threading.Event()

@@ -282,7 +282,7 @@ def command(
             write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
         if form == "sarif":
             print_json(log)
-    proof = prove_file(names[0], asked) if asked.prove else None
+    proof = prove_file(names[0], asked, settings) if asked.prove else None
     if form == "json":
         print_json(review_document(review) | ({} if proof is None else {"proof": proof.document()}))
     elif form != "text":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,3 +129,33 @@ WRONG = {
 def test_a_diff_that_does_not_fit_is_refused(diff: str, old: str) -> None:
     with pytest.raises(ValueError, match=r"^diff: expected "):
         apply_diff(old, diff)
+
+
+def test_a_long_text_of_equal_lines_is_compared_line_by_line() -> None:
+    old = "".join(f"def f{at}(url):\n    r = get(url)\n    return r.json()\n\n\n" for at in range(200))
+    new = "import time\n" + old.replace("get(url)", "get(url, timeout=5)")
+    diff = unified_diff(old, new)
+    assert apply_diff(old, diff) == new
+    assert apply_edits(old, edits_between(old, new)) == new
+    assert sum(line.startswith("-    ") for line in diff.splitlines()) == 200
+
+
+def _calls_to_compare(times: int) -> int:
+    old = "".join(f"def f{at}(url):\n    r = get(url)\n    return r.json()\n\n\n" for at in range(times))
+    new = old.replace("get(url)", "get(url, timeout=5)")
+    count = 0
+
+    def on_event(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(on_event)
+    try:
+        edits_between(old, new)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_cost_of_a_comparison_grows_with_the_text_and_not_with_its_square() -> None:
+    assert _calls_to_compare(200) <= 2.6 * _calls_to_compare(100)

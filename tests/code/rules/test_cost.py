@@ -29,6 +29,12 @@ def _facts(language: str, times: int) -> Facts:
     return facts_of(parse(text.encode(), language_named(language)))
 
 
+def _copies(code: str, language: str, times: int) -> Facts:
+    """Return the facts of copies of a text; `@` in it is the number of the copy."""
+    text = "".join(code.replace("@", str(each)) for each in range(times))
+    return facts_of(parse(text.encode(), language_named(language)))
+
+
 def _calls(rule: Rule, facts: Facts) -> int:
     """Return the number of calls of functions, also of generators that go on, while a rule runs."""
     count = 0
@@ -61,3 +67,35 @@ def test_twice_the_text_takes_twice_the_calls(slug: str, language: str) -> None:
     rule = BY_SLUG[slug]
     once, twice = (_calls(rule, _facts(language, times)) for times in (2, 4))
     assert twice <= MOST * once + ASIDE, (once, twice)
+
+
+REQUEST = "import requests\n\ndef f@(url):\n    r = requests.get(url)\n    return r.json()\n"
+FAN_OUT = """\
+const { Pool } = require("pg");
+const pool@ = new Pool();
+async function row@(id) { return pool@.query("select * from a where id = $1", [id]); }
+async function one@(id) { return row@(id); }
+async function all@(ids) { return Promise.all(ids.map((id) => fetch("https://a.example/" + id))); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("slug", "language", "code"),
+    [
+        ("unchecked-response-status", "python", REQUEST),
+        ("http-call-without-timeout", "python", REQUEST),
+        ("unbounded-fan-out", "javascript", FAN_OUT),
+    ],
+)
+def test_twice_as_many_copies_take_twice_the_calls(slug: str, language: str, code: str) -> None:
+    once, twice = (_calls(BY_SLUG[slug], _copies(code, language, times)) for times in (100, 200))
+    assert once > 100
+    assert twice <= MOST * once + ASIDE, (once, twice)
+
+
+def test_a_name_that_many_functions_set_is_looked_up_by_function() -> None:
+    facts = _copies(REQUEST, "python", 50)
+    found = [facts.assignments_to("r", scope) for scope in facts.scopes]
+    assert [[facts.text(each.span) for each in row] for row in found] == [[]] * 50
+    inside = [facts.assignments_to("r", call) for call in facts.calls_named("requests.get")]
+    assert [len(row) for row in inside] == [1] * 50

@@ -91,6 +91,16 @@ class _Draft:
         return self.source.text
 
 
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A change that is accepted, and what comes of it."""
+
+    change: Change
+    answers: tuple[Finding, ...]
+    source: Source
+    findings: tuple[Finding, ...]
+
+
 def improve(
     text: str,
     language: str | Language,
@@ -113,7 +123,7 @@ def improve(
     start = text.removeprefix(_BOM)
     rules = selection.rules_for(known.name)
     job = _Job(known, kind, target_score, file, project, selection, rules)
-    before = findings_of(start, known, file=file, rules=rules)
+    before = _found_in(start, job)
     draft = _Draft(Source(start, known, project), before)
     reason = _obstacle(draft, job)
     if not reason:
@@ -184,11 +194,12 @@ def _end(draft: _Draft, job: _Job) -> str:
         return f"the score is {value:.2f}, and {job.target:.2f} was asked for"
     offered = [each for each in draft.questions if not each.is_applied]
     known = {(rule, line) for each in offered for rule in each.rules for line in each.lines}
-    left = [
+    wanted = [
         each
         for each in _of_kind(draft.findings, job.kind)
         if job.selection.includes(each) and (each.rule.id, each.line) not in known
     ]
+    left = [each for each in wanted if job.selection.shows(each)]
     parts = []
     if offered:
         ask = "asks" if len(offered) == 1 else "ask"
@@ -197,6 +208,9 @@ def _end(draft: _Draft, job: _Job) -> str:
         named = "; ".join(f"{each.place}: {each.rule.title}" for each in left[:5])
         more = f"; and {len(left) - 5} more" if len(left) > 5 else ""
         parts.append(f"no change is known for what is left ({named}{more})")
+    if len(left) < len(wanted):
+        hidden = sorted({each.rule.id for each in wanted if not job.selection.shows(each)})
+        parts.append(f"what a review does not show is left as it is ({', '.join(hidden)})")
     return "; ".join(parts) or "the rules find nothing to change"
 
 
@@ -225,35 +239,53 @@ def _candidates(draft: _Draft, job: _Job) -> Iterator[tuple[Codemod, tuple[Findi
 
 
 def _is_wanted(codemod: Codemod, finding: Finding, draft: _Draft, job: _Job) -> bool:
-    if finding.rule.slug not in codemod.slugs or not job.selection.includes(finding):
+    selection = job.selection
+    if finding.rule.slug not in codemod.slugs or not selection.includes(finding):
         return False
-    return job.selection.unsafe or not codemod.asks(draft.source, finding)
+    return selection.unsafe or (selection.shows(finding) and not codemod.asks(draft.source, finding))
 
 
 def _try(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ...]) -> bool:
-    """Change all findings at once, else the first one alone that is accepted; return False if none is."""
-    groups = [findings]
-    if len(findings) > 1:
-        groups += [(each,) for each in findings[:_MOST_ALONE]]
-    for group in groups:
-        change = codemod.rewrite(draft.source, group)
-        if change is None:
-            # A codemod that answers none of the findings answers no single one either.
-            if group is findings:
-                return False
+    """Make the first change for these findings that is accepted; return False if none is."""
+    for trial in _trials(draft, job, codemod, findings):
+        if _new_packages(draft, trial.change) and not job.selection.unsafe:
             continue
-        if _new_packages(draft, change) and not job.selection.unsafe:
-            continue
-        new = Source(apply_edits(draft.text, change.edits), job.language, job.project)
-        if new.text == draft.text or parse_problem(draft.source, new) or removed_names(draft.source, new):
-            continue
-        after = findings_of(new.text, job.language, file=job.file, rules=job.rules)
-        if _is_better(draft.findings, after, {each.rule.id for each in group}):
-            draft.questions += _questions(draft, codemod, group, change, is_applied=True)
-            draft.source, draft.findings = new, after
-            draft.kept.append(change)
-            return True
+        draft.questions += _questions(draft, codemod, trial, is_applied=True)
+        draft.source, draft.findings = trial.source, trial.findings
+        draft.kept.append(trial.change)
+        return True
     return False
+
+
+def _trials(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ...]) -> Iterator[_Trial]:
+    """Yield the change of all findings at once, if it is accepted; else those of single ones that are."""
+    trial = _trial(draft, job, codemod, findings)
+    if trial is not None:
+        yield trial
+    # A codemod that answers none of the findings answers no single one either.
+    elif len(findings) > 1 and codemod.rewrite(draft.source, findings) is not None:
+        for each in findings[:_MOST_ALONE]:
+            trial = _trial(draft, job, codemod, (each,))
+            if trial is not None:
+                yield trial
+
+
+def _trial(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ...]) -> _Trial | None:
+    """Return what comes of a change; None if it is not accepted."""
+    change = codemod.rewrite(draft.source, findings)
+    if change is None:
+        return None
+    new = Source(apply_edits(draft.text, change.edits), job.language, job.project)
+    if new.text == draft.text or parse_problem(draft.source, new) or removed_names(draft.source, new):
+        return None
+    after = _found_in(new.text, job)
+    is_better = _is_better(draft.findings, after, {each.rule.id for each in findings})
+    return _Trial(change, findings, new, after) if is_better else None
+
+
+def _found_in(text: str, job: _Job) -> tuple[Finding, ...]:
+    manifest = job.selection.manifest
+    return findings_of(text, job.language, file=job.file, rules=job.rules, project=manifest)
 
 
 # Questions.
@@ -265,21 +297,20 @@ def _unanswered(draft: _Draft, job: _Job) -> Iterator[OpenQuestion]:
         return
     own = [each for each in _of_kind(draft.findings, job.kind) if job.selection.includes(each)]
     for codemod in codemods_for(job.language.name):
-        findings = tuple(each for each in own if each.rule.slug in codemod.slugs)
-        for question in dict.fromkeys(codemod.asks(draft.source, each) for each in findings):
-            group = tuple(each for each in findings if codemod.asks(draft.source, each) == question)
-            change = codemod.rewrite(draft.source, group)
-            if change is not None:
-                yield from _questions(draft, codemod, group, change, is_applied=False)
+        by_question: dict[str, list[Finding]] = {}
+        for each in own:
+            if each.rule.slug in codemod.slugs:
+                by_question.setdefault(codemod.asks(draft.source, each), []).append(each)
+        for found in by_question.values():
+            for trial in _trials(draft, job, codemod, tuple(found)):
+                yield from _questions(draft, codemod, trial, is_applied=False)
 
 
-def _questions(
-    draft: _Draft, codemod: Codemod, findings: tuple[Finding, ...], change: Change, *, is_applied: bool
-) -> Iterator[OpenQuestion]:
+def _questions(draft: _Draft, codemod: Codemod, trial: _Trial, *, is_applied: bool) -> Iterator[OpenQuestion]:
     """Yield what a change asks, each question once."""
-    packages = _new_packages(draft, change)
+    packages = _new_packages(draft, trial.change)
     by_question: dict[str, list[Finding]] = {}
-    for each in findings:
+    for each in trial.answers:
         by_question.setdefault(codemod.asks(draft.source, each), []).append(each)
     for question, found in by_question.items():
         if not question and not packages:
@@ -292,7 +323,7 @@ def _questions(
             rules=tuple(sorted({each.rule.id for each in found})),
             lines=tuple(sorted({each.line for each in found})),
             question=" ".join(parts),
-            change=change.description,
+            change=trial.change.description,
             dependencies=packages,
             is_applied=is_applied,
         )
@@ -328,12 +359,23 @@ def _answered(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[
         lambda each: each.rule.id,
     )
     for like in likenesses:
-        for each in tuple(answered):
-            found = next((other for other in left if like(other) == like(each)), None)
-            if found is not None:
-                left.remove(found)
-                answered.remove(each)
+        matched = Counter(map(like, left)) & Counter(map(like, answered))
+        left, answered = (_without(found, like, matched) for found in (left, answered))
     return tuple(answered)
+
+
+def _without(
+    findings: list[Finding], like: Callable[[Finding], object], matched: Counter[object]
+) -> list[Finding]:
+    """Return the findings without the first ones that are matched."""
+    rest = Counter(matched)
+    kept = []
+    for each in findings:
+        if rest[like(each)] > 0:
+            rest[like(each)] -= 1
+        else:
+            kept.append(each)
+    return kept
 
 
 # The check that a changed text still parses.

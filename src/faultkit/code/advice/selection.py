@@ -1,19 +1,26 @@
 """Which changes are wanted, and the questions that some of them ask. Pure.
 
 A safe change keeps what working code does. Any other change asks a question that only the author of the code
-can answer; it is made only if the author wants it, by `unsafe` or by the name of its rule.
+can answer; it is made only if the author wants it, by `unsafe` or by the name of its rule. `AsReviewed`
+leaves the changes that answer what a review of the file finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from faultkit.base.errors import InputError
 from faultkit.code.changes import codemods_for
+from faultkit.code.facts import NO_PROJECT, Project
+from faultkit.code.review.config_file import ReviewConfig
+from faultkit.code.review.context_rules import rules_in
 from faultkit.code.review.engine import DEFAULT_RULES, RULES
-from faultkit.code.review.selection import near_rule, rule_named
+from faultkit.code.review.outcome import Judgement
+from faultkit.code.review.review_files import FileToReview
+from faultkit.code.review.selection import exactness, near_rule, rule_named
+from faultkit.code.review.settings import ReviewFlags, judgement_of, rules_of
 from faultkit.code.rules.rule import Finding, Rule
 
 
@@ -26,11 +33,22 @@ class Selection:
     unsafe: bool = False
     """Whether changes that ask a question are made, too."""
     ignored: frozenset[str] = frozenset()
-    """Ids of rules that the configuration switches off; those that are named count all the same."""
+    """Ids of rules that do not run in the file."""
+    by: Judgement | None = None
+    """What a review shows of all that it finds; None: all."""
+    manifest: Project = NO_PROJECT
+    """What the manifest above the file says."""
 
     def includes(self, finding: Finding) -> bool:
-        """Return whether a change for this finding is wanted, if it is safe."""
-        return finding.rule.id in self.rules if self.rules else finding.rule.id not in self.ignored
+        """Return whether a change for findings of this rule is wanted in the file."""
+        if finding.rule.id in self.ignored:
+            return False
+        return not self.rules or finding.rule.id in self.rules
+
+    def shows(self, finding: Finding) -> bool:
+        """Return whether a change for this finding is wanted unasked, if it is safe: a review shows it, or
+        its rule is named, or all changes are wanted."""
+        return self.unsafe or bool(self.rules) or self.by is None or self.by.shows(finding)
 
     def rules_for(self, language: str) -> tuple[Rule, ...]:
         """Return the rules to apply: the default ones, those that are named, and with `unsafe` all that a
@@ -62,6 +80,34 @@ def selection_of(names: Iterable[str], unsafe: bool | None = None) -> Selection:
             )
         found.add(rule.id)
     return Selection(frozenset(found), bool(found) if unsafe is None else unsafe)
+
+
+class AsReviewed:
+    """The changes that answer what a review of a file finds, by a configuration.
+
+    Rules that are named stand in place of those that it selects and ignores, as with `--select`."""
+
+    def __init__(self, selection: Selection, config: ReviewConfig) -> None:
+        off = tuple(rule.id for rule in RULES if not rule.by_default)
+        named = tuple(sorted(selection.rules))
+        flags = ReviewFlags(select=named) if named else ReviewFlags(extend_select=off)
+        self._selection, self._by = selection, judgement_of(config, flags)
+        self._rules = rules_of(config, flags)
+
+    def of(self, file: FileToReview, context: str) -> Selection:
+        """Return the selection for a file in a context."""
+        ignored = self._by.ignored_in(file.path, file.relative or file.shown)
+        on = {
+            rule
+            for rule in rules_in(context, self._rules)
+            if not any(exactness(name, rule) for name in ignored)
+        }
+        return replace(
+            self._selection,
+            ignored=frozenset(rule.id for rule in RULES if rule not in on),
+            by=self._by,
+            manifest=file.project,
+        )
 
 
 @dataclass(frozen=True, slots=True)

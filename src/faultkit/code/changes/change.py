@@ -10,9 +10,11 @@ It receives findings and edits those places only, so that a text without finding
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -77,7 +79,9 @@ class Source:
     def call_at(self, finding: Finding) -> Call | None:
         """Return the call that a finding points at."""
         wanted = Span(finding.span.start + self.shift, finding.span.end + self.shift)
-        return next((call for call in self.facts.calls if call.span == wanted), None)
+        return next(
+            (call for call in self.facts.within(self.facts.calls, wanted) if call.span == wanted), None
+        )
 
     def node_at(self, span: Span) -> Node | None:
         """Return the outermost node that has exactly this span of the facts."""
@@ -300,8 +304,14 @@ class _Matcher(SequenceMatcher[str]):
         fewer -= head
         tail = next((at for at in range(fewer) if before[-1 - at] != after[-1 - at]), fewer)
         self._head, self._tail = head, tail
-        middle = before[head : len(before) - tail], after[head : len(after) - tail]
-        super().__init__(None, *middle, autojunk=False)
+        self._middle = before[head : len(before) - tail], after[head : len(after) - tail]
+        super().__init__(None, *self._middle, autojunk=False)
+
+    def get_matching_blocks(self) -> list[Match]:
+        old, new = self._middle
+        if len(old) + len(new) > _MANY_LINES:
+            return _blocks_between_anchors(old, new)
+        return super().get_matching_blocks()
 
     def get_opcodes(self) -> list[tuple[_Kind, int, int, int, int]]:
         head, tail = self._head, self._tail
@@ -315,6 +325,47 @@ class _Matcher(SequenceMatcher[str]):
             [("equal", end, end + tail, new_end, new_end + tail)] if tail else []
         )
         return [*before, *moved, *after]
+
+
+_MANY_LINES = 400
+"""From here on, texts are compared in parts: the time for a part grows with the square of equal lines."""
+
+
+def _blocks_between_anchors(before: Sequence[str], after: Sequence[str]) -> list[Match]:
+    """Return the equal parts: lines that stand once in both texts, and what is equal between them."""
+    blocks = list[Match]()
+    at, new_at = 0, 0
+    for anchor, new_anchor in [*_anchors(before, after), (len(before), len(after))]:
+        between = SequenceMatcher(None, before[at:anchor], after[new_at:new_anchor], autojunk=False)
+        found = [Match(a + at, b + new_at, size) for a, b, size in between.get_matching_blocks() if size]
+        for each in (*found, Match(anchor, new_anchor, int(anchor < len(before)))):
+            last = blocks[-1] if blocks else Match(-1, -1, 0)
+            if each.size and (last.a + last.size, last.b + last.size) == each[:2]:
+                blocks[-1] = Match(last.a, last.b, last.size + each.size)
+            else:
+                blocks.append(each)
+        at, new_at = anchor + 1, new_anchor + 1
+    return blocks
+
+
+def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the places of lines that stand once in both texts, as many as are in the same order in both."""
+    counts, new_counts = Counter(before), Counter(after)
+    places = {line: at for at, line in enumerate(after) if new_counts[line] == 1}
+    ends, ends_at = list[int](), list[int]()
+    chain = dict[int, tuple[int, int]]()
+    for at, line in enumerate(before):
+        if line not in places or counts[line] > 1:
+            continue
+        length = bisect_left(ends, places[line])
+        chain[at] = places[line], ends_at[length - 1] if length else -1
+        ends[length : length + 1], ends_at[length : length + 1] = [places[line]], [at]
+    found, last = list[tuple[int, int]](), ends_at[-1] if ends_at else -1
+    while last >= 0:
+        place, earlier = chain[last]
+        found.append((last, place))
+        last = earlier
+    return found[::-1]
 
 
 def _diff_hunk(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, Protocol
 
 from faultkit.code.facts.fact_values import Call, Scope, Value
+from faultkit.code.facts.groups import grouped, order_of
 from faultkit.code.languages.syntax import Span
 
 
@@ -89,3 +93,44 @@ class Assignment:
     @property
     def line(self) -> int:
         return self._reader.line_of(self._raw)
+
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_PART = re.compile(r"[.\[]")
+_FEW = 8
+"""Assignments that are looked at one by one faster than by their functions."""
+
+
+class AssignmentsByTarget:
+    """Assignments by what they set: `a.b[0] = 1` sets a part of `a`, of `a.b` and of `a.b[0]`."""
+
+    def __init__(self, assignments: Iterable[Assignment]) -> None:
+        self.groups: dict[str, list[Assignment]] = {}
+        self._by_scope: dict[str, dict[Scope | None, list[Assignment]]] = {}
+        for each in assignments:
+            for name in _names_set(each):
+                self.groups.setdefault(name, []).append(each)
+
+    def around(self, name: str, scopes: tuple[Scope, ...]) -> tuple[Assignment, ...]:
+        """Return the assignments to a name in these functions and at the top of the file."""
+        listed = self.groups.get(name, ())
+        if len(listed) <= _FEW:
+            return tuple(each for each in listed if each.scope is None or each.scope in scopes)
+        if name not in self._by_scope:
+            self._by_scope[name] = grouped(listed, attrgetter("scope"))
+        by_scope = self._by_scope[name]
+        found = [by_scope[scope] for scope in (None, *scopes) if scope in by_scope]
+        if len(found) == 1:
+            return tuple(found[0])
+        return tuple(sorted((each for group in found for each in group), key=order_of))
+
+
+def _names_set(each: Assignment) -> Iterable[str]:
+    if len(each.targets) == 1 and each.targets[0].isidentifier():
+        return each.targets
+    names = {*each.targets}
+    for target in each.targets:
+        names.update(target[: part.start()] for part in _PART.finditer(target))
+        if target[:1] in "{[":  # `const { rows } = …`
+            names.update(_NAME.findall(target))
+    return names

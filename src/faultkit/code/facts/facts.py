@@ -14,7 +14,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, cast
 
-from faultkit.code.facts.assignments import Assignment
+from faultkit.code.facts.assignments import Assignment, AssignmentsByTarget
 from faultkit.code.facts.callers import Callers
 from faultkit.code.facts.fact_values import (
     Access,
@@ -38,7 +38,6 @@ from faultkit.code.languages.syntax import Span, Syntax
 
 __all__ = ["Facts", "Placed", "is_within"]
 
-_PART = re.compile(r"[.\[]")
 _SELF = re.compile(r"\bself\.")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _VALUE_LEVELS = 2
@@ -157,7 +156,7 @@ class Facts:
         return self._by_span.get(span)
 
     def steps_of(self, *kinds: StepKind) -> tuple[Step, ...]:
-        return tuple(each for each in self.steps if each.kind in kinds)
+        return merged(self._steps_by_kind, kinds)
 
     def routes(self) -> tuple[Scope, ...]:
         """Return functions that answer requests."""
@@ -246,11 +245,7 @@ class Facts:
 
     def _is_awaited(self, scope: Scope) -> bool:
         """Return whether errors of the lambda are raised here, as in `await asyncio.to_thread(lambda: …)`."""
-        return scope.is_anonymous and any(
-            argument.value.span == scope.span
-            for call in self.calls_named(*_IN_THREAD)
-            for argument in call.arguments
-        )
+        return scope.is_anonymous and scope.span in self._spans_in_threads
 
     def managed_around(self, place: Placed) -> tuple[Call, ...]:
         """Return calls in the heads of the `with` or try-with-resources statements around a place, locks
@@ -351,12 +346,11 @@ class Facts:
     def assignments_to(self, name: str, place: Placed) -> tuple[Assignment, ...]:
         """Return the assignments to a variable or to a part of it, in a function around a place or at the
         top of the file."""
-        around: set[Scope | None] = {None, *self.functions_around(place)}
-        return tuple(each for each in self._by_target.get(name, ()) if each.scope in around)
+        return self._by_target.around(name, self._chains[self._innermost[place.span]])
 
     def assignments_of(self, *names: str) -> tuple[Assignment, ...]:
         """Return the assignments to variables or to parts of them, anywhere in the text."""
-        found = merged(self._by_target, names)
+        found = merged(self._by_target.groups, names)
         return tuple(dict.fromkeys(found)) if len(names) > 1 else found
 
     def text_with_values(self, call: Call) -> str:
@@ -424,6 +418,16 @@ class Facts:
         return FunctionChains()
 
     @cached_property
+    def _spans_in_threads(self) -> frozenset[Span]:
+        """Return the spans of what is given to functions that run it in a thread."""
+        calls = self.calls_named(*_IN_THREAD)
+        return frozenset(argument.value.span for call in calls for argument in call.arguments)
+
+    @cached_property
+    def _steps_by_kind(self) -> dict[str, list[Step]]:
+        return grouped(self.steps, attrgetter("kind"))
+
+    @cached_property
     def _call_nesting(self) -> Nesting[Call]:
         return Nesting(self.calls)
 
@@ -445,21 +449,8 @@ class Facts:
         return Nesting(self.arms)
 
     @cached_property
-    def _by_target(self) -> dict[str, list[Assignment]]:
-        """Return assignments by what they set: `a.b[0] = 1` sets a part of `a`, of `a.b` and of `a.b[0]`."""
-        found: dict[str, list[Assignment]] = {}
-        for each in self.assignments:
-            if len(each.targets) == 1 and each.targets[0].isidentifier():
-                found.setdefault(each.targets[0], []).append(each)
-                continue
-            names = {*each.targets}
-            for target in each.targets:
-                names.update(target[: part.start()] for part in _PART.finditer(target))
-                if target[:1] in "{[":  # `const { rows } = …`
-                    names.update(_NAME.findall(target))
-            for name in names:
-                found.setdefault(name, []).append(each)
-        return found
+    def _by_target(self) -> AssignmentsByTarget:
+        return AssignmentsByTarget(self.assignments)
 
     @cached_property
     def _accesses_by_origin(self) -> dict[Call | None, list[Access]]:

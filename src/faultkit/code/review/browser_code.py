@@ -50,6 +50,11 @@ _SERVER_PACKAGES = (
     "hono", "ioredis", "knex", "koa", "mongodb", "mongoose", "mysql2", "next", "pg", "redis", "sequelize",
     "socket.io", "typeorm", "ws",
 )  # fmt: skip
+_PAGE_PACKAGES = (
+    *_UI_PACKAGES, "@remix-run/node", "@sveltejs/kit", "alpinejs", "astro", "backbone", "electron",
+    "htmx.org", "jquery", "next", "parcel", "react", "vite", "webpack",
+)  # fmt: skip
+"""Packages of pages, and what builds pages."""
 _SERVER_SCOPES = ("node:", "@aws-sdk/", "@hapi/", "@koa/", "@nestjs/")
 _DOM = lazy_regex(
     r"""(?<![\w.$'"])(?:
@@ -84,12 +89,12 @@ _DOM_WORDS = (
 """One of them is in each text that `_DOM` matches; they are found faster."""
 _PROCESS = lazy_regex(r"""(?<![\w.$])process\.(?:exit|on|argv|stdout|stdin|pid)\b|['"]use server['"]""")
 _BROWSER_FOLDER = lazy_regex(
-    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|webroot|www|browser|webapp|webui|ui|web/src)/"
+    r"(?:^|/)(?:public|static|assets|frontend|front-end|wwwroot|webroot|www|browser|webapp|webui|ui)/"
 )
-_FRONTEND = lazy_regex(
-    r"(?:^|/)(?:frontend|front-end|static/js|webapp|webui|webroot|wwwroot|(?:ui|web)/src)/"
-)
+_FRONTEND = lazy_regex(r"(?:^|/)(?:frontend|front-end|static/js|webapp|webui|webroot|wwwroot|ui/src)/")
 """Folders in which `api` is what a page asks, and no server."""
+_WEB = lazy_regex(r"(?:^|/)web/src/")
+"""Sources of pages, unless the package is that of a server."""
 
 _UI_FOLDER = lazy_regex(r"^client/|(?:^|/)(?:components|composables|hooks)/(?:.+/)?[^/]+$")
 """Folders of pages in a project that has them beside a server."""
@@ -112,9 +117,10 @@ def is_browser(head: FileHead) -> bool:
         return False
     if not of_page and head.project.has_any(*_UI_PACKAGES):
         of_page = _UI_FOLDER.search(head.path) is not None
-    if _SERVER_FOLDER.search(head.path) and not (of_page or _FRONTEND.search(head.path)):
+    is_frontend = of_page or _FRONTEND.search(head.path) is not None or _is_web(head)
+    if not is_frontend and _SERVER_FOLDER.search(head.path):
         return False
-    if of_page or _FRONTEND.search(head.path) or _BROWSER_FOLDER.search(head.path):
+    if is_frontend or _BROWSER_FOLDER.search(head.path):
         return True
     if head.path.endswith((".tsx", ".jsx")):
         return True
@@ -122,6 +128,12 @@ def is_browser(head: FileHead) -> bool:
         return False
     # A server that drives a browser hands functions to it, which use the DOM.
     return _DRIVER.search(head.text) is None
+
+
+def _is_web(head: FileHead) -> bool:
+    if _WEB.search(head.path) is None:
+        return False
+    return head.project.has_any(*_PAGE_PACKAGES) or not head.project.has_any(*_SERVER_PACKAGES)
 
 
 def is_web_assembly(head: FileHead) -> bool:

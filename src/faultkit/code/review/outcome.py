@@ -44,10 +44,20 @@ class Judgement:
     ignores: Sequence[tuple[PathPatterns, tuple[str, ...]]] = ()
     """Names of rules that are ignored for files that fit."""
 
+    def ignored_in(self, path: str, relative: str) -> tuple[str, ...]:
+        """Return the names of the rules that are ignored in a file."""
+        return tuple(
+            name for patterns, names in self.ignores if patterns.match(path, relative) for name in names
+        )
+
+    def shows(self, finding: Finding) -> bool:
+        """Return whether a finding is severe and certain enough."""
+        return not _threshold(replace(finding, severity=_severity(finding, self.severities)), self)
+
 
 def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
     """Yield the findings of a file with what hides each, without those of rules that are ignored there."""
-    ignored = _ignored(file, by)
+    ignored = by.ignored_in(file.path, file.relative)
     for each, reason in [*((each, None) for each in file.findings), *file.suppressed]:
         if not _counts(each.rule, ignored, by):
             continue
@@ -62,15 +72,8 @@ def rules_judged(file: ReviewedFile, rules: Iterable[Rule], by: Judgement) -> fr
     """Return the ids of those of the rules that were run on a file and whose findings count."""
     if file.skipped or file.is_left_out:
         return frozenset()
-    ignored = _ignored(file, by)
+    ignored = by.ignored_in(file.path, file.relative)
     return frozenset(rule.id for rule in rules_in(file.context, rules) if _counts(rule, ignored, by))
-
-
-def _ignored(file: ReviewedFile, by: Judgement) -> list[str]:
-    """Return the names of rules that are ignored for a file."""
-    return [
-        name for patterns, names in by.ignores if patterns.match(file.path, file.relative) for name in names
-    ]
 
 
 def _counts(rule: Rule, ignored: Iterable[str], by: Judgement) -> bool:

@@ -320,10 +320,15 @@ def _context(wanted: FileToReview, source: bytes, language: str) -> str:
     return "" if name == PRODUCTION or name in wanted.include else name
 
 
+def context_name(wanted: FileToReview) -> str:
+    """Return the context by which a file is skipped, left out or narrowed; empty if there is none."""
+    source = _source_of(wanted)
+    return _context(wanted, source.source, source.language.name)
+
+
 def is_reviewed(wanted: FileToReview) -> bool:
     """Return whether the context of a file neither skips it nor leaves it out."""
-    source = _source_of(wanted)
-    return treatment_of(_context(wanted, source.source, source.language.name)) in (None, "narrowed")
+    return treatment_of(context_name(wanted)) in (None, "narrowed")
 
 
 def _has_code(syntax: Syntax) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
-from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.facts import Call, Facts, Scope, Step, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.collected_bodies import collected_bodies
@@ -389,10 +390,12 @@ def _is_of_client(scope: Scope, facts: Facts) -> bool:
 
 def _is_told_to(call: Call, facts: Facts) -> bool:
     """Return whether a condition around says that there is no limit: `if cfg.maxBody < 0 { … }`."""
-    return any(
-        step.kind == "branch" and is_within(call.span, step.span) and _NO_LIMIT.search(step.text)
-        for step in facts.steps
-    )
+    return any(is_within(call.span, step.span) for step in _without_limit(facts))
+
+
+@lru_cache(maxsize=4)
+def _without_limit(facts: Facts) -> tuple[Step, ...]:
+    return tuple(step for step in facts.steps_of("branch") if _NO_LIMIT.search(step.text))
 
 
 _NO_LIMIT = lazy_regex(r"(?:max|limit)\w*\s*(?:<=?|==)\s*(?:0|-1)\b", re.IGNORECASE)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Handler, Place, Scope, Try, is_within
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.nesting import start_of
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.reliability.failed_result_cached import failures_in_cached_functions
 from faultkit.code.rules.reliability.failure_taken_for_data import (
@@ -128,8 +129,9 @@ def _answers(facts: Facts) -> Iterator[tuple[Span, Hit]]:
     asked |= {*service_calls(facts)}
     if not asked:
         return
+    ordered = tuple(sorted(asked, key=start_of))
     for each in facts.tries:
-        if not any(is_within(call.span, each.body) for call in asked):
+        if not any(True for _ in facts.within(ordered, each.body)):
             continue
         for handler in each.handlers:
             yield from ((handler.body, hit) for hit in _handled(each, handler, facts))

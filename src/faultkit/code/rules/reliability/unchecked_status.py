@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Access, Call, Facts
@@ -102,9 +103,14 @@ def _is_for_others(request: HttpRequest, facts: Facts) -> bool:
         or (facts.route_of(call) is None and any(_is_whole_result(each, facts) for each in reads))
         or _is_read_for_caller(call, facts)
     )
-    return is_left and not any(
-        _is_checked(each, facts) for each in http_requests(facts) if each is not request
-    )
+    # The request itself is not checked.
+    return is_left and not _checks_any(facts)
+
+
+@lru_cache(maxsize=4)
+def _checks_any(facts: Facts) -> bool:
+    """Return whether the text looks at the status of any request."""
+    return any(_is_checked(each, facts) for each in http_requests(facts))
 
 
 def _is_typed(read: Call | Access, facts: Facts) -> bool:

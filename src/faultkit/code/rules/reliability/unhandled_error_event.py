@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
@@ -51,7 +52,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.name.startswith(("http.", "https.")):
             if not _is_left(call, bare, text, facts):
                 continue
-        elif not bare or not re.fullmatch(r"\w+", bare) or _is_handled(bare, call, text):
+        elif (
+            not bare
+            or not re.fullmatch(r"\w+", bare)
+            or _is_handled(bare, call.name.startswith(_NEEDS_LISTENER), text)
+        ):
             continue
         yield Hit(
             call.span,
@@ -77,7 +82,9 @@ def _is_left(call: Call, name: str, text: str, facts: Facts) -> bool:
     )
 
 
-def _is_handled(name: str, call: Call, text: str) -> bool:
+@lru_cache(maxsize=64)
+def _is_handled(name: str, needs_listener: bool, text: str) -> bool:
+    """Return whether something may listen for the errors of what has this name."""
     own = re.escape(name)
     if re.search(
         rf"\b{own}\s*[?!]?\.\s*(on|once|addListener|prependListener|addEventListener)\(\s*['\"`]error['\"`]",
@@ -102,7 +109,7 @@ def _is_handled(name: str, call: Call, text: str) -> bool:
         text,
     ):
         return True
-    if call.name.startswith(_NEEDS_LISTENER):
+    if needs_listener:
         return re.search(rf"\b{own}\s*\.\s*(on|once)\(", text) is None
     return False
 

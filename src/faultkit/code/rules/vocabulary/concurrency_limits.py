@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
@@ -211,7 +212,8 @@ _USES_POOL = lazy_regex(
 """Calls on a pool or a queue that is there already."""
 
 
-def _names_of_limits(facts: Facts) -> set[str]:
+@lru_cache(maxsize=4)
+def _names_of_limits(facts: Facts) -> frozenset[str]:
     """Return names of what this text makes to limit something: `slots = asyncio.Semaphore(10)`."""
     made = (
         each
@@ -223,7 +225,7 @@ def _names_of_limits(facts: Facts) -> set[str]:
         and not re.search(r"\.[lL]imit(\(\)|$)", each.call.name)
         and not _USES_POOL.search(each.call.name)
     )
-    return {target.rpartition(".")[2] for each in made for target in each.targets}
+    return frozenset(target.rpartition(".")[2] for each in made for target in each.targets)
 
 
 _MAKERS = {

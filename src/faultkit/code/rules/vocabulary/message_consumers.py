@@ -290,5 +290,7 @@ def _given_jobs(facts: Facts) -> _Found:
 
 def _names(given: str, scope: Scope) -> bool:
     """Return whether an argument is a function of this text, or passes its message on to it."""
+    if scope.short_name not in given:
+        return False
     word = rf"(await )?(this\.)?{re.escape(scope.short_name)}(\.bind\(this\)|\(.*\))?"
     return re.fullmatch(rf"((async\s*)?\(?[\w{{}}, ]*\)?\s*=>\s*)?{word}", given, re.DOTALL) is not None

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.build import is_logging
+from faultkit.code.facts.nesting import Place
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, PYTHON
 from faultkit.code.rules.vocabulary.remote_calls import RemoteCall, remote_calls
@@ -68,9 +70,24 @@ def _only_queries(asks: RemoteCall, facts: Facts) -> bool:
     if asks.kind != "database" or asks.through is None:
         return asks.kind == "database"
     scope = facts.named_function_of(asks.through)
-    return scope is None or all(
-        each.kind == "database" for each in remote_calls(facts) if is_within(each.call.span, scope.body)
-    )
+    return scope is None or not any(True for _ in facts.within(_beside_queries(facts), scope.body))
+
+
+@lru_cache(maxsize=4)
+def _beside_queries(facts: Facts) -> tuple[Place, ...]:
+    """Return the places of remote calls that are no queries, in the order of the text."""
+    spans = {each.call.span for each in remote_calls(facts) if each.kind != "database"}
+    return tuple(map(Place, sorted(spans)))
+
+
+@lru_cache(maxsize=4)
+def _asked(facts: Facts) -> frozenset[Call]:
+    return frozenset(each.call for each in remote_calls(facts))
+
+
+@lru_cache(maxsize=4)
+def _queries(facts: Facts) -> frozenset[Call]:
+    return frozenset(each.call for each in remote_calls(facts) if _only_queries(each, facts))
 
 
 _WAITS = lazy_regex(r"\w+Async\b")
@@ -88,8 +105,8 @@ def reaches_out(spans: tuple[Span, ...], facts: Facts) -> bool:
         return any(_WAITS.search(_OF_ROWS.sub("", facts.text(span))) for span in spans)
     # The pool of connections limits how many queries of Node and Python run at once.
     pooled = facts.language in (*JAVASCRIPT, *PYTHON)
-    queries = {each.call for each in remote_calls(facts) if pooled and _only_queries(each, facts)}
-    remote = {each.call for each in remote_calls(facts)} - queries
+    queries = _queries(facts) if pooled else frozenset()
+    remote = _asked(facts) - queries
     inside = [call for span in spans for call in facts.within(facts.calls, span) if call not in queries]
     if any(call.name in STARTED_PROGRAMS for call in inside):
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
@@ -86,6 +87,7 @@ REFUSES_UNDECLARED = lazy_regex(
 """A request without a declared length is refused."""
 
 
+@lru_cache(maxsize=16)
 def has_limit(text: str) -> bool:
     """Return whether a text mentions a limit of size.
 
@@ -123,6 +125,7 @@ _LATE = lazy_regex(r"[^\n]*\b(?:len\(|\w*size\b|nbytes\b)[^\n]*[<>][^\n]*")
 _CONSTANT = lazy_regex(r"\b[A-Z][A-Z0-9_]{3,}\b")
 
 
+@lru_cache(maxsize=4)
 def _without_late_limits(text: str) -> str:
     """Return a text without what looks at the size of a body that has been read (Python)."""
     late = [line for line in _LATE.findall(text) if not _DECLARED.match(line)]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.groups import grouped
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.long_lives import is_long_lived
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
@@ -119,23 +120,22 @@ _SIZE = lazy_regex(r"\.Count\b\s*(?:>|<|>=|\+)|\blen\(|maxlen|\.qsize|IsFull|[cC
 def _buffers(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield members that callers fill, and that a loop empties as fast as it can store or send the items."""
     makers, gives, takes = _BUFFERS[facts.language]
-    for each in facts.assignments:
+    made = [each for each in facts.assignments if each.call is not None and each.call.name in makers]
+    if not made or _SIZE.search(facts.whole_text):
+        return
+    by_owner = [
+        grouped(facts.calls_of_method(*methods), lambda one: one.receiver_written.removeprefix("self."))
+        for methods in (gives, takes)
+    ]
+    for each in made:
         call = each.call
-        if call is None or call.name not in makers or len(each.targets) != 1 or not each.owner:
+        if call is None or call.arguments or len(each.targets) != 1 or not each.owner:
             continue
         name = each.targets[0].removeprefix("self.")
-        if call.arguments or IS_FAKE.search(each.owner) or _SIZE.search(facts.whole_text):
+        if IS_FAKE.search(each.owner):
             continue
-        given = [
-            one
-            for one in facts.calls_of_method(*gives)
-            if one.receiver_written.removeprefix("self.") == name and _has_caller(one, facts)
-        ]
-        taken = [
-            one
-            for one in facts.calls_of_method(*takes)
-            if one.receiver_written.removeprefix("self.") == name and _stores(one, facts)
-        ]
+        given = [one for one in by_owner[0].get(name, ()) if _has_caller(one, facts)]
+        taken = [one for one in by_owner[1].get(name, ()) if _stores(one, facts)]
         if given and taken:
             yield (
                 call.span,
@@ -177,18 +177,15 @@ def _member_queues(facts: Facts) -> Iterator[tuple[Span, str]]:
     }
     if not names:
         return
+    by_taken, by_given = grouped(taken, _member_of), grouped(facts.calls_of_method(*kept.gives), _member_of)
     for each in facts.assignments:
         if not each.owner or len(each.targets) != 1 or IS_FAKE.search(each.owner):
             continue
         name = each.targets[0].removeprefix("self.")
         if name not in names or each.value is None or not kept.made.match(each.value.text):
             continue
-        drains = [one for one in taken if _member_of(one) == name and _stores(one, facts)]
-        gives = [
-            one
-            for one in facts.calls_of_method(*kept.gives)
-            if _member_of(one) == name and _has_caller(one, facts) and not _waits_for_room(one, facts)
-        ]
+        drains = [one for one in by_taken[name] if _stores(one, facts)]
+        gives = [one for one in by_given[name] if _has_caller(one, facts) and not _waits_for_room(one, facts)]
         if gives and drains and not drops_when_large(name, facts):
             what = f"{name} takes any number of items while {drains[0].written}() waits for the others"
             yield each.span, what
