@@ -339,7 +339,7 @@ def test_a_change_of_what_code_does_asks_first(text: str) -> None:
 def test_every_codemod_that_is_not_safe_says_so_in_a_question() -> None:
     always = {
         "shared-client", "socket-timeout", "subprocess-timeout", "status-check", "retry", "retry-bounds",
-        "exit-status", "queue-size", "cache-size", "fan-out", "program-timeout",
+        "exit-status", "queue-size", "cache-size", "fan-out", "program-timeout", "context",
     }  # fmt: skip
     for language in ("python", "javascript", "go"):
         for codemod in codemods_for(language):
