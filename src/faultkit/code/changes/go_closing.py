@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.changes.change import Change, Edit, Source, after_statement, change_of, statement_of
+from faultkit.code.changes.questions import KEPT
 from faultkit.code.facts import Call, Scope
 from faultkit.code.languages.syntax import Node, walk
 from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 BLOCKS = ("block", "source_file", "statement_list")
-KEPT = "Is it used after the function has ended: kept, returned, or read by another goroutine?"
 _LEAVES = frozenset(
     (
         "log.Fatal", "log.Fatalf", "log.Fatalln", "log.Panic", "log.Panicf", "log.Panicln", "os.Exit",
