@@ -241,7 +241,7 @@ AXIOS = {
         "axios(u, { timeout: 30000 })",
     ),
     "a parameter that one call gives options": (
-        "const get = async (u) => (await axios(u)).data;\nget('/a').then(show);\nget({ url: '/b' }).then(show);\n",
+        "const get = async (u) => (await axios(u)).data;\nget('/a').then(a);\nget({ url: '/b' }).then(a);\n",
         "axios(u)",
     ),
     "a parameter of an exported function": (
