@@ -336,6 +336,15 @@ def test_a_limit_of_a_client_whose_requests_are_all_seen_is_safe() -> None:
     assert "Timeout: 30 * time.Second" in safely(f"package a\n\n{text}", "go").new
 
 
+def test_clients_of_two_functions_are_told_apart() -> None:
+    one = (
+        "func {}(u string) (int, error) {{\n\tclient := &http.Client{{}}\n\tr, err := client.Head(u)\n"
+        "\tif err != nil {{\n\t\treturn 0, err\n\t}}\n\treturn r.StatusCode, nil\n}}\n"
+    )
+    text = f'package a\n\nimport "net/http"\n\n{one.format("a")}\n{one.format("b")}'
+    assert safely(text, "go").new.count("&http.Client{Timeout: 30 * time.Second}") == 2
+
+
 def test_settings_of_the_default_client_in_another_folder_count(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module a\n")
     (tmp_path / "b").mkdir()

@@ -61,8 +61,15 @@ async function both(path) {
 }
 both("data").then((found) => console.log(JSON.stringify(found)));
 """,
+    "a file that is only opened": """
+function hold(path) {
+  const fd = fs.openSync(path, "r");
+  console.log("held");
 }
-"""Files that are used when their function has ended: a change asks."""
+hold("data");
+""",
+}
+"""Files that may be used when their function has ended: a change asks."""
 
 OUTSIDE = {
     "a variable of the function": """
@@ -115,7 +122,15 @@ console.log(head("data"));
 function head(path) {
   const fd = fs.openSync(path, "r");
   const text = fs.readFileSync(fd, "utf8") + "a\\
-b" + `c
+b";
+  return text;
+}
+console.log(head("data"));
+""",
+    "a template of two lines": """
+function head(path) {
+  const fd = fs.openSync(path, "r");
+  const text = fs.readFileSync(fd, "utf8") + `c
 d`;
   return text;
 }
@@ -147,7 +162,7 @@ ARGUMENTS = {
 const stop = new AbortController();
 stop.abort();
 async function ask() {
-  const request = new Request(url, { signal: stop.signal });
+  const request = new Request(base, { signal: stop.signal });
   return (await fetch(request)).status;
 }
 ask().catch((error) => console.log(error.name));
@@ -160,7 +175,7 @@ const make = (where) => new Call(where, { signal: stop.signal });
 async function ask(where) {
   return (await fetch(make(where))).status;
 }
-ask(url).catch((error) => console.log(error.name));
+ask(base).catch((error) => console.log(error.name));
 """,
     "a fetch of its own": """
 globalThis.fetch = async (...given) => given.length;
@@ -171,7 +186,7 @@ ask().then(console.log);
 """,
     "options in a parameter that is named url": """
 const http = require("http");
-const { hostname, port } = new URL(url);
+const { hostname, port } = new URL(base);
 function ask(url, done) {
   http.get(url, (answer) => done(answer.resume().statusCode)).on("error", (error) => done(error.code));
 }
@@ -188,7 +203,7 @@ def upstream() -> Iterator[Upstream]:
 
 
 def _program(text: str) -> str:
-    return f'const fs = require("fs");\nconst url = process.argv[2];\n{text}'
+    return f'const fs = require("fs");\nconst base = process.argv[2];\n{text}'
 
 
 def _output(text: str, folder: Path, *given: str) -> str:

@@ -145,7 +145,7 @@ def change_of(
 
 
 _INDENT = re.compile(rb"[ \t]*")
-_COMMENT_BESIDE = re.compile(rb";?[ \t]*(?://[^\r\n]*|/\*[^\r\n]*\*/[ \t]*(?=\r?\n|$))")
+_COMMENT_BESIDE = re.compile(rb";?[ \t]*(?://[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*(?=\r?\n|$))")
 
 
 def indent_at(source: Source, offset: int) -> str:

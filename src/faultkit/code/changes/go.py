@@ -188,8 +188,10 @@ def _question(source: Source, finding: Finding) -> str:
 
 
 def _is_confined(source: Source, client: Call) -> bool:
-    """Return whether all requests of a client are in its package, and none there is a transfer."""
-    texts = _package_texts(source)
+    """Return whether all requests of a client are in its function or package, and none is a transfer."""
+    scope, statement = source.facts.function_of(client), statement_of(source.node_at(client.span), BLOCKS)
+    is_local = scope is not None and statement is not None and statement.type == "short_var_declaration"
+    texts = (source.facts.text(scope.span),) if is_local and scope is not None else _package_texts(source)
     if len(client.assigned) != 1 or not re.fullmatch(r"[a-z]\w*", client.assigned[0]):
         return False
     mentions = sum(len(re.findall(rf"\b{client.assigned[0]}\b(?!\.)", text)) for text in texts)

@@ -16,17 +16,19 @@ class GoImports:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._wanted: set[str] = set()
+        self._names: dict[str, str] = {}
 
     def need(self, path: str) -> str:
         """Return the local name of a package; it is imported if it is not yet. Empty if the file or its
         package uses that name for something else."""
-        name = alias_of(self._source, path)
-        is_imported = self._source.facts.imports.names.get(name) == path
-        if _is_taken(self._source, name, is_imported=is_imported):
-            return ""
-        if not is_imported:
-            self._wanted.add(path)
-        return name
+        if path not in self._names:
+            name = alias_of(self._source, path)
+            is_imported = self._source.facts.imports.names.get(name) == path
+            is_taken = _is_taken(self._source, name, is_imported=is_imported)
+            self._names[path] = "" if is_taken else name
+            if not is_imported and not is_taken:
+                self._wanted.add(path)
+        return self._names[path]
 
     def edits(self) -> tuple[tuple[Edit, ...], tuple[str, ...]]:
         """Return edits, and statements for which there is no place, because a part of a file has none."""

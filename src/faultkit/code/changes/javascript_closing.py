@@ -68,7 +68,9 @@ def closing_question(source: Source, finding: Finding) -> str:
         return ""
     rest = _below(statement)
     mentions = [each for node in rest for each in _mentions(source, node, call.assigned)]
-    return "" if all(_is_done(source, each, call, statement.parent) for each in mentions) else KEPT
+    is_done = all(_is_done(source, each, call, statement.parent) for each in mentions)
+    # A file that is never used may be open for its own sake.
+    return "" if mentions and is_done else KEPT
 
 
 def _closing_edits(source: Source, call: Call) -> Iterator[Edit]:
