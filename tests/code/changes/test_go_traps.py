@@ -330,10 +330,15 @@ def test_a_limit_of_a_client_that_may_transfer_asks(text: str) -> None:
     assert "Timeout: 30 * time.Second" in boldly(f"package a\n\n{text}", "go").new
 
 
+ASKS = (
+    "func {}(u string) (int, error) {{\n\tr, err := {}.Get(u)\n\tif err != nil {{\n\t\treturn 0, err\n\t}}\n"
+    "\tdefer r.Body.Close()\n\treturn r.StatusCode, nil\n}}\n"
+)
+
+
 def test_a_limit_of_a_client_whose_requests_are_all_seen_is_safe() -> None:
-    text = SHARED["an exported client"].replace("Client.", "client.").replace("var Client", "var client")
-    text = text.replace("http.client", "http.Client")
-    assert "Timeout: 30 * time.Second" in safely(f"package a\n\n{text}", "go").new
+    text = f'package a\n\nimport "net/http"\n\nvar client = &http.Client{{}}\n\n{ASKS.format("f", "client")}'
+    assert "Timeout: 30 * time.Second" in safely(text, "go").new
 
 
 def test_clients_of_two_functions_are_told_apart() -> None:
@@ -351,9 +356,7 @@ def test_settings_of_the_default_client_in_another_folder_count(tmp_path: Path) 
     setting = tmp_path / "b" / "b.go"
     setting.write_text('package b\n\nimport "net/http"\n\nfunc init() { http.DefaultClient.Jar = nil }\n')
     file = tmp_path / "a.go"
-    file.write_text(
-        'package a\n\nimport "net/http"\n\nfunc F(u string) (*http.Response, error) { return http.Get(u) }\n'
-    )
+    file.write_text(f'package a\n\nimport "net/http"\n\n{ASKS.format("f", "http")}')
     assert project_of(file).sets_default_client
     assert safely(file.read_text(), "go", project_of(file)).diff == ""
     setting.write_text("package b\n")

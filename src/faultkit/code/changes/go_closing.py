@@ -78,7 +78,7 @@ def closing_question(source: Source, finding: Finding) -> str:
     """Ask whether what is opened is used for longer than its function runs, unless the text shows that it
     is not."""
     call = source.call_at(finding)
-    return KEPT if call is not None and not _ends_in_function(source, call) else ""
+    return KEPT if call is not None and not ends_in_function(source, call) else ""
 
 
 def _is_response(call: Call) -> bool:
@@ -134,8 +134,8 @@ def returned_by(source: Source, guard: Node) -> str | None:
 # Uses of what is opened.
 
 
-def _ends_in_function(source: Source, call: Call) -> bool:
-    """Return whether everything made from the result of a call is done with when its function ends."""
+def ends_in_function(source: Source, call: Call) -> bool:
+    """Return whether everything made from the result of a call is surely done with when its function ends."""
     statement = statement_of(source.node_at(call.span), BLOCKS)
     scope = source.facts.function_of(call)
     if statement is None or statement.type != "short_var_declaration" or scope is None or not call.assigned:
@@ -214,13 +214,19 @@ def _holds_wrapper(source: Source, values: Node | None) -> bool:
 
 
 def _is_in_literal(node: Node, body: Node) -> bool:
-    """Return whether a function inside the body uses it, which may run at any time."""
+    """Return whether a function inside the body uses it, which may run at any time; a deferred one ends with
+    the function around it."""
     outer = node.parent
     while outer is not None and outer != body:
-        if outer.type in ("func_literal", "go_statement", "defer_statement"):
+        if outer.type == "go_statement" or (outer.type == "func_literal" and not _is_deferred(outer)):
             return True
         outer = outer.parent
     return False
+
+
+def _is_deferred(literal: Node) -> bool:
+    call = literal.parent
+    return call is not None and call.parent is not None and call.parent.type == "defer_statement"
 
 
 def _call_of(source: Source, node: Node | None) -> Call | None:

@@ -18,6 +18,7 @@ from faultkit.code.changes.change import (
     statement_of,
     timeout_of,
 )
+from faultkit.code.changes.javascript_answers import is_read_here
 from faultkit.code.changes.javascript_closing import BLOCKS, close_files, closing_question
 from faultkit.code.changes.javascript_values import FUNCTIONS, is_exported, is_url
 from faultkit.code.changes.questions import STREAM, always, is_stream
@@ -162,12 +163,14 @@ def _question(source: Source, finding: Finding) -> str:
     library = None if call is None else library_of(call)
     if call is None or library is None:
         return ""
-    if is_stream(call, source.facts):
+    is_node = library.name == "http"
+    may_last = library.name in ("fetch", "http") and not is_read_here(source, call, is_node=is_node)
+    if may_last or is_stream(call, source.facts):
         return STREAM
     given = _given(source, call)
-    if library.name == "http" and not _handles_errors(source, call):
+    if is_node and not _handles_errors(source, call):
         return _NO_HANDLER
-    if library.name == "http" and given and _shape_of(source, call, given[0]) == "name":
+    if is_node and given and _shape_of(source, call, given[0]) == "name":
         return _MAY_BE_OPTIONS
     return _MAY_BE_REQUEST if library.name == "fetch" and given and not is_url(source, given[0]) else ""
 

@@ -64,8 +64,8 @@ def _is_url_by_name(source: Source, use: Node, levels: int) -> bool:
     """Return whether the innermost variable of this name is given nothing but URLs."""
     name = source.syntax.text(use)
     for scope in _scopes_around(use):
-        bound = [each for each in _mentions(source, scope, name) if _binding(each) is not None]
-        own = [each for each in bound if _scope_of(each).id == scope.id or _is_assignment(each)]
+        bound = [each for each in mentions_of(source, scope, name) if _binding(each) is not None]
+        own = [each for each in bound if scope_of(each).id == scope.id or _is_assignment(each)]
         if len(own) > sum(map(_is_assignment, own)):
             return all(_is_given_url(source, each, levels) for each in own)
     return False
@@ -76,14 +76,14 @@ def _is_assignment(node: Node) -> bool:
 
 
 def _scopes_around(node: Node) -> Iterator[Node]:
-    scope = _scope_of(node)
+    scope = scope_of(node)
     yield scope
     while scope.parent is not None:
-        scope = _scope_of(scope)
+        scope = scope_of(scope)
         yield scope
 
 
-def _scope_of(node: Node) -> Node:
+def scope_of(node: Node) -> Node:
     """Return the function around a node; the whole tree if there is none."""
     while node.parent is not None:
         node = node.parent
@@ -92,7 +92,8 @@ def _scope_of(node: Node) -> Node:
     return node
 
 
-def _mentions(source: Source, top: Node, name: str) -> Iterator[Node]:
+def mentions_of(source: Source, top: Node, name: str) -> Iterator[Node]:
+    """Return the places of a variable's name."""
     return (each for each in walk(top) if each.type in _NAMES and source.syntax.text(each) == name)
 
 
@@ -140,7 +141,7 @@ def _is_given_url(source: Source, node: Node, levels: int) -> bool:
 
 def _is_called_with_urls(source: Source, parameter: Node, levels: int) -> bool:
     """Return whether the file shows all calls of a function, and each gives a URL for a parameter."""
-    function = _scope_of(parameter)
+    function = scope_of(parameter)
     named = function.child_by_field_name("name")
     holder = function
     if function.type == "arrow_function" and function.parent is not None:
@@ -151,7 +152,7 @@ def _is_called_with_urls(source: Source, parameter: Node, levels: int) -> bool:
     at = _place_of(function, parameter)
     uses = [
         each
-        for each in _mentions(source, source.syntax.root, source.syntax.text(named))
+        for each in mentions_of(source, source.syntax.root, source.syntax.text(named))
         if each.id != named.id
     ]
     return bool(uses) and all(_gives_url(source, each, at, levels) for each in uses)
