@@ -136,6 +136,33 @@ STREAMS = {
         "import requests\n\n\ndef updates(url):\n"
         "    return requests.get(url, params={'timeout': 60}).status_code\n",
     ),
+    "an answer of Go that is returned": (
+        "go",
+        'package a\n\nimport "net/http"\n\nfunc Load(u string) (*http.Response, error) {\n'
+        "\treturn http.Get(u)\n}\n",
+    ),
+    "a body of Go that is returned": (
+        "go",
+        'package a\n\nimport (\n\t"io"\n\t"net/http"\n)\n\nfunc Load(u string) (io.ReadCloser, error) {\n'
+        "\tr, err := http.Get(u)\n\tif err != nil {\n\t\treturn nil, err\n\t}\n\treturn r.Body, nil\n}\n",
+    ),
+    "an answer that is returned": ("javascript", "export const ask = () => fetch('/a');\n"),
+    "an answer that is passed on": (
+        "javascript",
+        "async function ask() {\n  const r = await fetch('/a');\n  return save(r);\n}\n",
+    ),
+    "an answer that a callback passes on": (
+        "javascript",
+        "const ask = () => fetch('/a').then((r) => { if (r.ok) save(r); });\n",
+    ),
+    "a response of Node that is written to a file": (
+        "javascript",
+        "import http from 'http';\nhttp.get('http://a', (r) => r.pipe(out)).on('error', log);\n",
+    ),
+    "a response of Node that is passed on": (
+        "javascript",
+        "import http from 'http';\nhttp.get('http://a').on('error', log).on('response', take);\n",
+    ),
     "a copy to a file": (
         "go",
         'package a\n\nimport (\n\t"io"\n\t"net/http"\n\t"os"\n)\n\nfunc Save(u string, f *os.File) error {\n'
@@ -228,7 +255,8 @@ def test_an_old_node_has_no_abort_signal_with_a_time() -> None:
 
 GO = (
     'package a\n\nimport "net/http"\n\n'
-    "func {}(u string) (*http.Response, error) {{\n\treturn http.Get(u)\n}}\n"
+    "func {}(u string) (int, error) {{\n\tr, err := http.Get(u)\n"
+    "\tif err != nil {{\n\t\treturn 0, err\n\t}}\n\tdefer r.Body.Close()\n\treturn r.StatusCode, nil\n}}\n"
 )
 
 
@@ -236,7 +264,7 @@ def test_two_files_of_a_go_package_share_one_client() -> None:
     first = safely(GO.format("One"), "go").new
     assert "var httpClient = " in first
     second = safely(GO.format("Two"), "go", Project(package=(("one.go", first),))).new
-    assert "return httpClient.Get(u)" in second
+    assert "r, err := httpClient.Get(u)" in second
     assert "var " not in second
     assert '"time"' not in second
 
@@ -339,7 +367,7 @@ def test_a_change_of_what_code_does_asks_first(text: str) -> None:
 def test_every_codemod_that_is_not_safe_says_so_in_a_question() -> None:
     always = {
         "shared-client", "socket-timeout", "subprocess-timeout", "status-check", "retry", "retry-bounds",
-        "exit-status", "queue-size", "cache-size", "fan-out", "program-timeout",
+        "exit-status", "queue-size", "cache-size", "fan-out", "program-timeout", "context",
     }  # fmt: skip
     for language in ("python", "javascript", "go"):
         for codemod in codemods_for(language):

@@ -47,10 +47,14 @@ def faked_names(top: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _test_files(top: Path) -> Iterator[Path]:
+    for path in files_below(top, ".py"):
+        parts = path.relative_to(top).parts[:-1]
+        if any(_TEST_FOLDER.match(each) for each in parts) or _TEST_FILE.match(path.name):
+            yield path
+
+
+def files_below(top: Path, ending: str) -> Iterator[Path]:
+    """Yield files of a project by the end of their name, without hidden folders and those of tools."""
     for folder, folders, files in islice(os.walk(top), _MOST_FOLDERS):
         folders[:] = sorted(each for each in folders if each not in _SKIPPED and not each.startswith("."))
-        parts = Path(folder).relative_to(top).parts
-        is_tests = any(_TEST_FOLDER.match(each) for each in parts)
-        for each in sorted(files):
-            if each.endswith(".py") and (is_tests or _TEST_FILE.match(each)):
-                yield Path(folder, each)
+        yield from (Path(folder, each) for each in sorted(files) if each.endswith(ending))

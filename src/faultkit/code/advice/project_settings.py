@@ -13,15 +13,17 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from faultkit.code.advice.faked_names import faked_names
-from faultkit.code.changes.project import Project, normalized_name
+from faultkit.code.advice.faked_names import faked_names, files_below
+from faultkit.code.changes.project import Project, normalized_name, sets_default_client
 
 _MARKERS = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", ".git")
 _MOST_BYTES = 1_000_000
 _MOST_FILES = 300
+_MOST_OF_MODULE = 2_000
 _FORMATTED = 88
 """Line length of Black and Ruff, unless another one is set."""
 _PRETTIER = 80
@@ -42,7 +44,8 @@ def project_of(path: str | os.PathLike[str], changed: Mapping[str, str] | None =
     project = _settings(top) if top is not None else Project()
     if file.suffix != ".go":
         return project
-    return replace(project, package=tuple(_go_texts(file, changed or {})))
+    texts = tuple(_go_texts(file, changed or {}))
+    return replace(project, package=texts, sets_default_client=_sets_default_client(file, top))
 
 
 def _top(folder: Path) -> Path | None:
@@ -207,6 +210,14 @@ def _go_texts(file: Path, changed: Mapping[str, str]) -> Iterator[tuple[str, str
         return
     for each in others[:_MOST_FILES]:
         yield each.name, changed.get(str(each), "") or _text(each)
+
+
+def _sets_default_client(file: Path, top: Path | None) -> bool:
+    """Return whether another file of the module may set http.DefaultClient; so may one of too many files."""
+    if top is None or "net/http" not in _text(file):
+        return False
+    files = list(islice(files_below(top, ".go"), _MOST_OF_MODULE))
+    return len(files) == _MOST_OF_MODULE or any(sets_default_client(_text(each)) for each in files)
 
 
 # Files, as far as they can be read.

@@ -149,6 +149,7 @@ def change_of(
 
 
 _INDENT = re.compile(rb"[ \t]*")
+_COMMENT_BESIDE = re.compile(rb";?[ \t]*(?://[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*(?=\r?\n|$))")
 
 
 def indent_at(source: Source, offset: int) -> str:
@@ -201,7 +202,14 @@ def after_statement(source: Source, statement: Node, lines: Iterable[str]) -> Ed
         joined = " ".join(line.strip() for line in lines)
         return insert(source, statement.end_byte, f"{';' if is_open else ''} {joined}")
     indent, end = indent_at(source, statement.start_byte), newline_of(source)
-    return insert(source, statement.end_byte, "".join(f"{end}{indent}{line}" for line in lines))
+    place = _end_with_comment(source, statement)
+    return insert(source, place, "".join(f"{end}{indent}{line}" for line in lines))
+
+
+def _end_with_comment(source: Source, statement: Node) -> int:
+    """Return the end of a statement, with the comment beside it."""
+    found = _COMMENT_BESIDE.match(source.syntax.source, statement.end_byte)
+    return statement.end_byte if found is None else found.end()
 
 
 def _shares_line(source: Source, statement: Node) -> bool:

@@ -27,6 +27,8 @@ class Project:
     package: tuple[tuple[str, str], ...] = ()
     """Names and texts of the other Go files in the same folder, with which the file shares its names."""
 
+    sets_default_client: bool = False
+    """Whether a file of the Go module may change the settings of http.DefaultClient."""
     faked: frozenset[str] = frozenset()
     """Names that its tests replace, as they are written there: `shop.prices.requests.get`."""
     compared: frozenset[str] = frozenset()
@@ -61,6 +63,14 @@ NO_PROJECT = Project()
 def normalized_name(name: str) -> str:
     """Return the name of a Python package as the index compares it; Go modules stay as they are."""
     return re.sub(r"[-_.]+", "-", name).lower() if "/" not in name else name
+
+
+_DEFAULT_CLIENT = re.compile(r"\bDefaultClient\b(?!\.(?:Do|Get|Head|Post|PostForm)\()")
+
+
+def sets_default_client(text: str) -> bool:
+    """Return whether a text of Go mentions http.DefaultClient other than to send a request."""
+    return _DEFAULT_CLIENT.search(text) is not None
 
 
 _COMMON = frozenset(("connect", "delete", "get", "head", "open", "patch", "post", "put", "request", "time"))

@@ -14,6 +14,7 @@ from faultkit.code.changes.project import Project
 from faultkit.code.facts import Call, Facts
 
 STREAM = "Is this a stream, a large transfer or a long poll? Then choose a limit that it never reaches."
+KEPT = "Is what is opened used when its function has ended: kept, returned, or read by what runs on?"
 _STREAMED = re.compile(
     r"text/event-stream|application/x-ndjson|EventSource|\bstream\s*[=:]\s*(True|true)"
     r"|responseType['\"]?\s*:\s*['\"](stream|blob|arraybuffer)|long[-_ ]?poll|/(events|stream|sse|watch)\b"
@@ -77,9 +78,14 @@ def is_stream(call: Call, facts: Facts) -> bool:
     uses |= {each.name.rpartition(".")[2] for each in facts.accesses_on(call)}
     if uses & _STREAM_USES:
         return True
-    if facts.language == "go" and _GO_STREAMS.search(_function_text(call, facts)):
+    if facts.language == "go" and streams_in_go(_function_text(call, facts)):
         return True
     return bool(_names_around(call, facts) & _TRANSFER_WORDS)
+
+
+def streams_in_go(text: str) -> bool:
+    """Return whether a text of Go copies or reads something piece by piece."""
+    return _GO_STREAMS.search(text) is not None
 
 
 def _waits_long(call: Call, facts: Facts) -> bool:
