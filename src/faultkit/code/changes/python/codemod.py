@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import libcst as cst
 
@@ -14,6 +14,7 @@ from faultkit.code.changes.python.layout import wrapped
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import Finding
 
 
@@ -44,6 +45,15 @@ class CodemodContext:
 
     def node(self, call: Call) -> cst.Call | None:
         return self.tree.at(call.span, cst.Call)
+
+    def resolved_name(self, node: cst.Call) -> str:
+        """Return the full name of a called function, as imports give it; empty if it is unknown."""
+        return self._names.get(self.tree.span(node), "")
+
+    @cached_property
+    def _names(self) -> Mapping[Span, str]:
+        shift = self.source.shift
+        return {Span(each.span.start - shift, each.span.end - shift): each.name for each in self.facts.calls}
 
 
 @lru_cache(maxsize=2)

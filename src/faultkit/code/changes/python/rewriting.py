@@ -332,7 +332,7 @@ class Rewriting:
             self.left_out = list(self._wanted)
         else:
             changed = with_imports(changed, self._wanted, self._own)
-        return changed.code[self.tree.shift :]
+        return changed.code[self.tree.shift :] + self.tree.tail
 
 
 class _Visitor(cst.CSTTransformer):
