@@ -1,4 +1,4 @@
-"""Programs that open something: each prints the same after all safe changes, closed or left alone."""
+"""Programs that open or read files: each prints the same after all safe changes."""
 
 from __future__ import annotations
 
@@ -259,3 +259,111 @@ def test_a_name_of_the_file_is_not_bound_again(first: str, tmp_path: Path) -> No
         "    cursor.execute('select 1')\n    return cursor.fetchone()\n\n\nprint(f(), closing)\n"
     )
     assert "with contextlib.closing(" in _unchanged(text.replace("closing)", "closing is None)"), tmp_path)
+
+
+# Lists of all lines.
+
+ALL_LINES = {
+    "a loop that calls what appends to the file": """
+        with open("t.csv") as file:
+            for line in file.readlines():
+                note(line)
+        return open("t.csv").read()
+    """,
+    "a loop that writes to what may be the file": """
+        with open("t.csv") as file, open("t.csv", "a") as more:
+            for line in file.readlines():
+                more.write(line)
+                more.flush()
+        return open("t.csv").read()
+    """,
+    "an object with a method that appends": """
+        log = Log()
+        with open("t.csv") as file:
+            for line in file.readlines():
+                log.append(line)
+        return open("t.csv").read()
+    """,
+    "a place that is asked for after a break": """
+        with open("t.csv") as file:
+            for line in file.readlines():
+                if line:
+                    break
+            return file.tell(), file.read()
+    """,
+    "a place that is asked for beside each line": """
+        with open("t.csv") as file:
+            return [(file.tell(), line) for line in file.readlines()]
+    """,
+    "lines that are read later": """
+        with open("t.csv") as file:
+            found = (line.strip() for line in file.readlines())
+        return list(found)
+    """,
+    "a loop around that reads on": """
+        found = []
+        with open("t.csv") as file:
+            for _ in range(2):
+                found.append(file.readline())
+                for line in file.readlines():
+                    break
+        return found
+    """,
+}
+NOTE = """\
+def note(text):
+    with open("t.csv", "a") as out:
+        out.write(text)
+
+
+class Log:
+    append = staticmethod(note)
+
+
+"""
+
+
+@pytest.mark.parametrize("body", ALL_LINES.values(), ids=ALL_LINES)
+def test_all_lines_are_read_first_where_the_file_may_change_or_be_asked(body: str, tmp_path: Path) -> None:
+    new = _unchanged(f"{NOTE}def f():\n{body}\n\nprint(f())\n", tmp_path)
+    assert "file.readlines()" in new
+
+
+LINE_BY_LINE = {
+    "a loop that computes": """
+        found, total = [], 0
+        counts = {}
+        with open("t.csv") as file:
+            head = file.readline()
+            for line in file.readlines():
+                first, *rest = line.strip().split(",")
+                counts.setdefault(first.lower(), []).append(rest)
+                found.append(int(first) + len(head))
+                total += len(line)
+                if total > 100:
+                    break
+        return found, total, counts
+    """,
+    "a list": """
+        with open("t.csv") as file:
+            return [line.strip() for line in file.readlines() if not line.startswith("#")]
+    """,
+    "a number": """
+        with open("t.csv") as file:
+            return max(len(line) for line in file.readlines())
+    """,
+    "a file that is closed afterwards": """
+        file = open("t.csv")
+        found = []
+        for line in file.readlines():
+            found.append(line)
+        file.close()
+        return found
+    """,
+}
+
+
+@pytest.mark.parametrize("body", LINE_BY_LINE.values(), ids=LINE_BY_LINE)
+def test_lines_are_read_one_by_one_where_the_loop_only_computes(body: str, tmp_path: Path) -> None:
+    new = _unchanged(f"def f():\n{body}\n\nprint(f())\n", tmp_path)
+    assert "readlines()" not in new

@@ -10,6 +10,7 @@ import libcst as cst
 
 from faultkit.code.changes.change import SAFE, Asks, Change, Codemod, Source, edits_between
 from faultkit.code.changes.project import Project
+from faultkit.code.changes.python.comments import comment_of, with_comment, without_comment
 from faultkit.code.changes.python.layout import wrapped
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
@@ -62,6 +63,15 @@ def _tree(text: str) -> Tree:
     return Tree(text)
 
 
+def context_of(source: Source, findings: tuple[Finding, ...]) -> CodemodContext | None:
+    """Return what a codemod receives; None if the text cannot be read."""
+    try:
+        tree = _tree(source.text)
+    except cst.ParserSyntaxError:
+        return None
+    return CodemodContext(source, tree, findings, Rewriting(tree, source.project.own))
+
+
 def python_codemod(
     name: str,
     slugs: tuple[str, ...],
@@ -74,11 +84,9 @@ def python_codemod(
     """Return a codemod from its collecting function."""
 
     def rewrite(source: Source, findings: tuple[Finding, ...]) -> Change | None:
-        try:
-            tree = _tree(source.text)
-        except cst.ParserSyntaxError:
+        context = context_of(source, findings)
+        if context is None:
             return None
-        context = CodemodContext(source, tree, findings, Rewriting(tree, source.project.own))
         collect(context)
         if context.new.is_empty:
             return None
@@ -133,12 +141,16 @@ def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Ca
 
 
 def with_argument(call: cst.Call, argument: cst.Arg) -> cst.Call:
-    """Return the call with one more argument after the others."""
+    """Return the call with one more argument after the others. Comments stay with their arguments."""
     if not call.args:
         return call.with_changes(args=[argument])
     *others, last = call.args
-    between = _between(call)
-    argument = argument.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+    between, comma, after = _between(call), last.comma, last.whitespace_after_arg
+    comment = comment_of(comma) or comment_of(after)
+    if comment is not None:
+        between = with_comment(between, comment)
+        comma, after = without_comment(comma), without_comment(after)
+    argument = argument.with_changes(comma=comma, whitespace_after_arg=after)
     last = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
     return call.with_changes(args=[*others, last, argument])
 
@@ -147,9 +159,9 @@ def _between(call: cst.Call) -> cst.Comma:
     """Return the comma that separates the arguments as they are laid out."""
     for each in call.args[:-1]:
         if isinstance(each.comma, cst.Comma):
-            return each.comma
+            return without_comment(each.comma)
     own_line = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
-    space = call.whitespace_before_args if own_line else cst.SimpleWhitespace(" ")
+    space = without_comment(call.whitespace_before_args) if own_line else cst.SimpleWhitespace(" ")
     return cst.Comma(whitespace_after=space)
 
 

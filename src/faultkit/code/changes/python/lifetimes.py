@@ -210,7 +210,8 @@ def last_use(context: CodemodContext, lines: Sequence[cst.CSTNode], first: int, 
             break
         names, last = found, uses[-1]
     inside = sum(len(_uses(context, each, names)) for each in lines[first : last + 1])
-    return last if len(_uses(context, scope, names)) == inside else -1
+    everywhere = sum(len(_uses(context, each, names)) for each in (scope.params, scope.body))
+    return last if everywhere == inside else -1
 
 
 def _uses(context: CodemodContext, top: cst.CSTNode, names: Mapping[str, Kind]) -> list[cst.Name]:
