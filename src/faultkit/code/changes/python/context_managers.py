@@ -15,7 +15,13 @@ from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
 from faultkit.code.changes.python.lifetimes import OPENED, kind_of, last_use, streams_later
 from faultkit.code.changes.python.rewriting import known_name
-from faultkit.code.changes.python.tree import free_name, is_evaluated_first, nodes_in, variables_in
+from faultkit.code.changes.python.tree import (
+    free_name,
+    is_binding,
+    is_evaluated_first,
+    nodes_in,
+    variables_in,
+)
 from faultkit.code.changes.questions import faked_question
 from faultkit.code.facts import Call
 from faultkit.code.rules.rule import Finding
@@ -23,10 +29,12 @@ from faultkit.code.rules.rule import Finding
 _ASYNC = ("httpx.AsyncClient", "aiohttp.ClientSession")
 _CLOSING = ("sqlite3.connect", "psycopg2.connect", "psycopg.connect", "pymysql.connect", "MySQLdb.connect")
 """Types whose own `with` ends a transaction, or that have none: `contextlib.closing` is used."""
+_LOCKS = re.compile(r"\block|_lock\b|\b(exclusive|immediate)\b|cache=shared", re.IGNORECASE)
+"""Signs of locks and data that last as long as a connection."""
 _WRITES = frozenset({"write", "writelines", "writestr"})
 """Methods of objects without a name after which the object is closed at once, so that all is written."""
 _NAMES_OF_A_SCOPE = frozenset({"dir", "eval", "exec", "globals", "locals", "vars"})
-"""Functions to which a new name is visible."""
+"""Functions that see all names."""
 _OF_DESCRIPTORS = re.compile(r"^os\.(close|dup2?|fdatasync|fstat|fsync|ftruncate|isatty|lseek|read|write)$")
 
 
@@ -54,11 +62,23 @@ def _collect_context_managers(context: CodemodContext) -> None:
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
             continue
         block = context.tree.block(line)
-        if block is None or context.new.has(block) or (call.name in _ASYNC and not _in_async(context, node)):
+        if block is None or context.new.has(block) or not _has_own_names(context, line):
+            continue
+        if call.name in _ASYNC and not _in_async(context, node):
             continue
         with_block = _named(context, call, node, line, block) or _unnamed(context, call, node, line, block)
         if with_block is not None:
             _insert_with(context, with_block, block)
+
+
+def _has_own_names(context: CodemodContext, line: cst.CSTNode) -> bool:
+    """Return whether names there are visible to no other code: not in a class, nor beside `locals()`."""
+    scope = context.tree.function(line)
+    if scope is None and any(isinstance(each, cst.ClassDef) for each in context.tree.around(line)):
+        return False
+    return not any(
+        each.value in _NAMES_OF_A_SCOPE for each in nodes_in(scope or context.tree.module, cst.Name)
+    )
 
 
 def _in_async(context: CodemodContext, node: cst.CSTNode) -> bool:
@@ -83,7 +103,7 @@ def _named(
     lines = list(block.body)
     first = lines.index(line)
     last = last_use(context, lines, first, target.value, kind_of(call.name))
-    if last < 0:
+    if last < 0 or (call.name in _CLOSING and any(_LOCKS.search(context.tree.code(each)) for each in lines)):
         return None
     head = _head(context, call, node)
     return None if head is None else _Block(f"{head} as {target.value}", first, last, False)
@@ -122,7 +142,7 @@ def _unnamed(
     block: cst.IndentedBlock | cst.Module,
 ) -> _Block | None:
     """Handle `data = open(p).read()`, where the object has no name."""
-    if not _is_used_at_once(context, call, node, line.body[0]) or not _takes_names(context, line):
+    if not _is_used_at_once(context, call, node, line.body[0]):
         return None
     wanted = {"urllib.request.urlopen": "response"}.get(call.name, "file")
     # Other modules may import all names of this one that have no underscore.
@@ -154,27 +174,28 @@ def _is_used_at_once(
     return is_evaluated_first(context.tree, node, statement)
 
 
-def _takes_names(context: CodemodContext, line: cst.CSTNode) -> bool:
-    """Return whether a new name there is visible to no other code: not in a class, nor beside `locals()`."""
-    scope = context.tree.function(line)
-    if scope is None and any(isinstance(each, cst.ClassDef) for each in context.tree.around(line)):
-        return False
-    return not any(
-        each.value in _NAMES_OF_A_SCOPE for each in nodes_in(scope or context.tree.module, cst.Name)
-    )
-
-
 def _head(context: CodemodContext, call: Call, node: cst.Call) -> str | None:
     """Return the `with` statement up to the name; None if the file has other meanings for its names."""
     text = context.tree.code(node.with_changes(lpar=(), rpar=()))
     if call.name not in _CLOSING:
         return f"async with {text}" if call.name in _ASYNC else f"with {text}"
-    used = {each.value for each in nodes_in(context.tree.module, cst.Name)}
-    if "closing" not in used or known_name(context.tree.module, "contextlib", "closing"):
-        return f"with {context.new.need('contextlib', 'closing')}({text})"
-    if "contextlib" not in used or known_name(context.tree.module, "contextlib", ""):
-        return f"with {context.new.need('contextlib')}.closing({text})"
+    for module, name in (("contextlib", "closing"), ("contextlib", "")):
+        if _is_free(context, module, name):
+            found = context.new.need(module, name)
+            return f"with {found if name else f'{found}.closing'}({text})"
     return None
+
+
+def _is_free(context: CodemodContext, module: str, name: str) -> bool:
+    """Return whether a name can be imported, or is, and has no other meaning in the file."""
+    known = known_name(context.tree.module, module, name)
+    local = (known or name or module).partition(".")[0]
+    uses = [
+        each
+        for each in nodes_in(context.tree.module, cst.Name)
+        if each.value == local and not isinstance(context.tree.parent(each), cst.ImportFrom)
+    ]
+    return not uses if known is None else sum(is_binding(context.tree, each) for each in uses) == 1
 
 
 def _insert_with(context: CodemodContext, with_block: _Block, block: cst.IndentedBlock | cst.Module) -> None:

@@ -6,8 +6,9 @@ tables here to plain data, to another name, or nowhere. Any other use makes the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import libcst as cst
@@ -34,6 +35,8 @@ class Kind:
     """Whether a loop over it gives plain data."""
     is_async: bool = False
     """Whether methods have to be awaited."""
+    is_buffer: bool = False
+    """Whether what is written to it may be lost if the object is closed first."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -43,7 +46,7 @@ def _words(text: str) -> frozenset[str]:
 _DATA = Kind()
 _PENDING = Kind()
 """Coroutines and lists of them: what they give when they are awaited is plain data."""
-_SOME = Kind(_words("close fetchall fetchmany fetchone read readline readlines recv write"))
+_SOME = Kind(_words("close fetchall fetchmany fetchone read readline readlines recv"), is_buffer=True)
 """Anything else that needs the object, such as a list of open files."""
 _FILE = Kind(
     _words(
@@ -57,17 +60,18 @@ _FILE = Kind(
     ),
     is_stream=True,
 )
+_WRAPPED = replace(_FILE, is_buffer=True)
 _ZIP = Kind(
     _words(
         "close extract extractall getinfo infolist namelist printdir read setpassword testzip write writestr"
     ),
     _words("comment filename mode"),
-    {"open": _FILE},
+    {"open": _WRAPPED},
 )
 _TAR = Kind(
     _words("add addfile close extract extractall getmember getmembers getnames list"),
     _words("name mode"),
-    {"extractfile": _FILE},
+    {"extractfile": _WRAPPED},
     is_stream=True,
 )
 _CURSOR = Kind(
@@ -101,7 +105,7 @@ _SOCKET = Kind(
         " sendall sendto setblocking setsockopt settimeout shutdown"
     ),
     _words("family proto type"),
-    {"makefile": _FILE},
+    {"makefile": _WRAPPED},
 )
 _SERVER = Kind(
     _words(
@@ -177,14 +181,16 @@ _LAZY = frozenset(
 """Functions whose results give the items of what they are given later."""
 _WRAPPERS = frozenset(
     (
-        "csv.reader", "csv.DictReader", "csv.writer", "csv.DictWriter", "io.TextIOWrapper",
-        "io.BufferedReader", "io.BufferedWriter", "gzip.GzipFile", "yaml.load_all", "yaml.safe_load_all",
+        "io.TextIOWrapper", "io.BufferedReader", "io.BufferedWriter", "gzip.GzipFile",
     )
 )  # fmt: skip
-"""Functions that make a stream of a stream."""
-_WAITING = frozenset(
-    ("asyncio.gather", "asyncio.wait_for", "asyncio.shield", "asyncio.create_task", "asyncio.ensure_future")
+"""Functions that make a stream with a buffer of its own."""
+_PARSERS = frozenset(
+    ("csv.reader", "csv.DictReader", "csv.writer", "csv.DictWriter", "yaml.load_all", "yaml.safe_load_all")
 )
+"""Functions that make a stream of a stream."""
+_WRITERS = re.compile(r"(^print|\.print_exc|\.copyfileobj|dump|[wW]riter)$|^subprocess\.")
+"""Functions that may write to what they are given."""
 
 
 # The names that need an object, and the last statement that uses one of them.
@@ -279,7 +285,9 @@ def _generator_around(context: CodemodContext, node: cst.CSTNode) -> cst.Generat
 
 def _ends(above: cst.CSTNode, inner: cst.CSTNode, kind: Kind) -> bool:
     """Return whether a value is needed no more after the statement that it is in."""
-    if isinstance(above, (cst.Expr, cst.Del, cst.AssignTarget)):
+    if isinstance(above, cst.Expr):
+        return kind is not _PENDING
+    if isinstance(above, (cst.Del, cst.AssignTarget)):
         return True
     if isinstance(above, (cst.If, cst.While, cst.Assert)):
         return above.test is inner
@@ -356,10 +364,12 @@ def _step(context: CodemodContext, above: cst.CSTNode, inner: cst.CSTNode, kind:
 def _member(context: CodemodContext, above: cst.Attribute, kind: Kind) -> _Step:
     """Step from an object to one of its attributes, or to the result of one of its methods."""
     name, call = above.attr.value, context.tree.parent(above)
-    if name in _HOLDING:
+    if name in _HOLDING or (kind.is_buffer and name.startswith("write")):
         return None
     if not isinstance(call, cst.Call) or call.func is not above:
-        return above, _DATA if name in kind.attributes else _SOME
+        if name in kind.attributes:
+            return above, _DATA
+        return None if kind.is_async else (above, _SOME)
     if streams_later(call):
         return call, _SOME
     if name in kind.methods:
@@ -383,16 +393,27 @@ def _given(context: CodemodContext, argument: cst.Arg, kind: Kind) -> _Step:
     if argument.star == "*" and kind.is_stream:
         return call, _DATA
     name = context.resolved_name(call)
+    if kind is _PENDING or (kind.is_buffer and _WRITERS.search(name)):
+        return _awaited(context, call, name) if kind is _PENDING else None
     if name in _CONSUMERS:
         return call, _DATA
     if name in _READERS or _joins(call):
         return call, _DATA if kind.is_stream and _is_read(name, call, argument) else _SOME
     if name in _LAZY:
-        return call, _FILE if kind.is_stream else _SOME
-    if name in _WRAPPERS:
-        return call, _FILE
-    if name == "contextlib.closing" or (name in _WAITING and kind is _PENDING):
-        return call, kind
+        return call, kind if kind is _WRAPPED else _FILE if kind.is_stream else _SOME
+    if name in _PARSERS or name in _WRAPPERS:
+        return call, _WRAPPED if name in _WRAPPERS or kind.is_buffer else _FILE
+    return (call, kind) if name == "contextlib.closing" else None
+
+
+def _awaited(context: CodemodContext, call: cst.Call, name: str) -> _Step:
+    """Step from coroutines to their results, if all are awaited there, even if one of them fails."""
+    above = context.tree.parent(call)
+    keeps = name == "asyncio.gather" and any(
+        each.keyword is not None and each.keyword.value == "return_exceptions" for each in call.args
+    )
+    if isinstance(above, cst.Await) and (keeps or name == "asyncio.wait_for"):
+        return above, _DATA
     return None
 
 

@@ -77,17 +77,28 @@ def _is_used_otherwise(
         return True
     if not isinstance(file, cst.Name):
         return False
+    function = context.tree.function(node)
     around = [each for each in context.tree.around(node) if isinstance(each, (cst.For, cst.While))]
     repeated = [each for each in around if each is not context.tree.parent(node)]
-    scope = context.tree.function(node) or context.tree.module
+    others = [
+        each
+        for each in variables_in(context.tree, function or context.tree.module)
+        if each.value == file.value and each is not file and not is_binding(context.tree, each)
+    ]
     return any(
-        each.value == file.value
-        and each is not file
-        and not _is_closed(context, each)
-        and (_is_after(context, each, file) or any(each in _reads(context, loop) for loop in repeated))
-        for each in variables_in(context.tree, scope)
-        if not is_binding(context.tree, each)
+        context.tree.function(each) is not function
+        or not _is_called(context, each)
+        or (_is_after(context, each, file) and not _is_closed(context, each))
+        or any(each in _reads(context, loop) for loop in repeated)
+        for each in others
     )
+
+
+def _is_called(context: CodemodContext, name: cst.Name) -> bool:
+    """Return whether only a method of the file is called: it gets no other name."""
+    member = context.tree.parent(name)
+    call = None if member is None else context.tree.parent(member)
+    return isinstance(member, cst.Attribute) and isinstance(call, cst.Call) and call.func is member
 
 
 def _reads(context: CodemodContext, loop: cst.CSTNode) -> Iterator[cst.Name]:
@@ -110,8 +121,12 @@ def _is_closed(context: CodemodContext, name: cst.Name) -> bool:
 
 
 def _only_computes(context: CodemodContext, part: cst.CSTNode) -> bool:
-    return not any(True for kind in _ACTS for _ in nodes_in(part, kind)) and all(
-        _is_computed(context, each, frozenset()) for each in nodes_in(part, cst.Call)
+    own = {each.name.value for each in nodes_in(context.tree.module, cst.FunctionDef)}
+    own |= {each.name.value for each in nodes_in(context.tree.module, cst.ClassDef)}
+    return (
+        not any(True for kind in _ACTS for _ in nodes_in(part, kind))
+        and not any(each.value in own for each in variables_in(context.tree, part))
+        and all(_is_computed(context, each, frozenset()) for each in nodes_in(part, cst.Call))
     )
 
 
