@@ -102,6 +102,11 @@ LEFT_ALONE: dict[str, tuple[str, str]] = {
         "context-managers",
         "def f(self, path):\n    f = open(path)\n    self.addCleanup(f.close)\n    return 1\n",
     ),
+    "a client of a class that a subclass may replace": (
+        "context-managers",
+        "import ftplib\n\n\nclass A:\n    kind = ftplib.FTP\n\n    def f(self):\n"
+        "        server = self.kind()\n        server.login()\n",
+    ),
     "a file that is closed at once": (
         "context-managers",
         "def touch(path):\n    open(path, 'w').close()\n",

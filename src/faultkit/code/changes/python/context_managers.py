@@ -33,7 +33,7 @@ _LOCKS = re.compile(r"\block|_lock\b|\b(exclusive|immediate)\b|cache=shared", re
 """Signs of locks and data that last as long as a connection."""
 _WRITES = frozenset({"write", "writelines", "writestr"})
 """Methods of objects without a name after which the object is closed at once, so that all is written."""
-_NAMES_OF_A_SCOPE = frozenset({"dir", "eval", "exec", "globals", "locals", "vars"})
+_SEES_NAMES = frozenset({"dir", "eval", "exec", "globals", "locals", "vars"})
 """Functions that see all names."""
 _OF_DESCRIPTORS = re.compile(r"^os\.(close|dup2?|fdatasync|fstat|fsync|ftruncate|isatty|lseek|read|write)$")
 
@@ -56,7 +56,8 @@ def _collect_context_managers(context: CodemodContext) -> None:
         streams = call.name.startswith("requests.") and call.has("stream")
         if call.name not in OPENED and not streams:
             continue
-        if _keeps_descriptor(context, call, node):
+        if _keeps_descriptor(context, call, node) or call.written.startswith(("self.", "cls.")):
+            # What a class opens with its own attribute, a subclass may open with another.
             continue
         line = context.tree.statement(node)
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
@@ -76,9 +77,8 @@ def _has_own_names(context: CodemodContext, line: cst.CSTNode) -> bool:
     scope = context.tree.function(line)
     if scope is None and any(isinstance(each, cst.ClassDef) for each in context.tree.around(line)):
         return False
-    return not any(
-        each.value in _NAMES_OF_A_SCOPE for each in nodes_in(scope or context.tree.module, cst.Name)
-    )
+    calls = nodes_in(scope or context.tree.module, cst.Call)
+    return not any(context.resolved_name(each) in _SEES_NAMES for each in calls)
 
 
 def _in_async(context: CodemodContext, node: cst.CSTNode) -> bool:
