@@ -65,6 +65,14 @@ def test_a_line_with_an_ignore_comment_is_not_changed() -> None:
     assert [each.name for each in codemods_for("python") if change_for(text, "python", each)] == []
 
 
+def test_the_end_of_a_text_is_kept() -> None:
+    codemod = codemod_named("python", "context-managers")
+    for end in ("", "\r", "\r\n", "\r\n\r", "\n\r"):
+        text = f"def f(p):\r\n    f = open(p)\r\n    a = f.read()\r\n    return a{end}"
+        new = changed(text, "python", codemod)
+        assert new == f"def f(p):\r\n    with open(p) as f:\r\n        a = f.read()\r\n    return a{end}"
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_codemod_answers_existing_rules(language: str) -> None:
     slugs = {rule.slug for rule in RULES if language in rule.languages}
@@ -93,6 +101,11 @@ LEFT_ALONE: dict[str, tuple[str, str]] = {
     "a file that a clean-up hook closes": (
         "context-managers",
         "def f(self, path):\n    f = open(path)\n    self.addCleanup(f.close)\n    return 1\n",
+    ),
+    "a client of a class that a subclass may replace": (
+        "context-managers",
+        "import ftplib\n\n\nclass A:\n    kind = ftplib.FTP\n\n    def f(self):\n"
+        "        server = self.kind()\n        server.login()\n",
     ),
     "a file that is closed at once": (
         "context-managers",

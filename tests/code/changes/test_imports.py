@@ -63,6 +63,16 @@ PLACES: dict[str, tuple[str, tuple[ImportRequest, ...], str]] = {
         (ImportRequest("a", "c"), ImportRequest("a", "e")),
         "from a import (\n    b,\n    c,\n    d,\n    e,\n)\n",
     ),
+    "beside names with comments": (
+        "from a import (\n    b,  # one\n    d  # two\n)\n",
+        (ImportRequest("a", "a"), ImportRequest("a", "c"), ImportRequest("a", "e")),
+        "from a import (\n    a,\n    b,  # one\n    c,\n    d,  # two\n    e\n)\n",
+    ),
+    "after a comma with a comment": (
+        "from a import (\n    b,  # one\n)\n",
+        (ImportRequest("a", "c"),),
+        "from a import (\n    b,  # one\n    c,\n)\n",
+    ),
     "once": ("import os\n", (ImportRequest("os"), ImportRequest("os")), "import os\n"),
 }
 

@@ -16,7 +16,8 @@ from faultkit.code.changes.python.limits import (
     SOCKET_TIMEOUT,
     SUBPROCESS_TIMEOUT,
 )
-from faultkit.code.changes.python.replacements import BLOCKING_CALLS, LINE_BY_LINE, MONOTONIC, MUTABLE_DEFAULT
+from faultkit.code.changes.python.line_by_line import LINE_BY_LINE
+from faultkit.code.changes.python.replacements import BLOCKING_CALLS, MONOTONIC, MUTABLE_DEFAULT
 from faultkit.code.changes.python.retries import RETRY, RETRY_BOUNDS
 from faultkit.code.changes.python.shared_client import SHARED_CLIENT
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import libcst as cst
 
 from faultkit.code.changes.change import SAFE, Asks, Change, Codemod, Source, edits_between
 from faultkit.code.changes.project import Project
+from faultkit.code.changes.python.comments import comment_of, with_comment, without_comment
 from faultkit.code.changes.python.layout import wrapped
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import Finding
 
 
@@ -45,11 +47,29 @@ class CodemodContext:
     def node(self, call: Call) -> cst.Call | None:
         return self.tree.at(call.span, cst.Call)
 
+    def resolved_name(self, node: cst.Call) -> str:
+        """Return the full name of a called function, as imports give it; empty if it is unknown."""
+        return self._names.get(self.tree.span(node), "")
+
+    @cached_property
+    def _names(self) -> Mapping[Span, str]:
+        shift = self.source.shift
+        return {Span(each.span.start - shift, each.span.end - shift): each.name for each in self.facts.calls}
+
 
 @lru_cache(maxsize=2)
 def _tree(text: str) -> Tree:
     """Parse a text once: trees are read-only and shared by all codemods that are tried on it."""
     return Tree(text)
+
+
+def context_of(source: Source, findings: tuple[Finding, ...]) -> CodemodContext | None:
+    """Return what a codemod receives; None if the text cannot be read."""
+    try:
+        tree = _tree(source.text)
+    except cst.ParserSyntaxError:
+        return None
+    return CodemodContext(source, tree, findings, Rewriting(tree, source.project.own))
 
 
 def python_codemod(
@@ -64,11 +84,9 @@ def python_codemod(
     """Return a codemod from its collecting function."""
 
     def rewrite(source: Source, findings: tuple[Finding, ...]) -> Change | None:
-        try:
-            tree = _tree(source.text)
-        except cst.ParserSyntaxError:
+        context = context_of(source, findings)
+        if context is None:
             return None
-        context = CodemodContext(source, tree, findings, Rewriting(tree, source.project.own))
         collect(context)
         if context.new.is_empty:
             return None
@@ -123,12 +141,16 @@ def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Ca
 
 
 def with_argument(call: cst.Call, argument: cst.Arg) -> cst.Call:
-    """Return the call with one more argument after the others."""
+    """Return the call with one more argument after the others. Comments stay with their arguments."""
     if not call.args:
         return call.with_changes(args=[argument])
     *others, last = call.args
-    between = _between(call)
-    argument = argument.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+    between, comma, after = _between(call), last.comma, last.whitespace_after_arg
+    comment = comment_of(comma) or comment_of(after)
+    if comment is not None:
+        between = with_comment(between, comment)
+        comma, after = without_comment(comma), without_comment(after)
+    argument = argument.with_changes(comma=comma, whitespace_after_arg=after)
     last = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
     return call.with_changes(args=[*others, last, argument])
 
@@ -137,9 +159,9 @@ def _between(call: cst.Call) -> cst.Comma:
     """Return the comma that separates the arguments as they are laid out."""
     for each in call.args[:-1]:
         if isinstance(each.comma, cst.Comma):
-            return each.comma
+            return without_comment(each.comma)
     own_line = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
-    space = call.whitespace_before_args if own_line else cst.SimpleWhitespace(" ")
+    space = without_comment(call.whitespace_before_args) if own_line else cst.SimpleWhitespace(" ")
     return cst.Comma(whitespace_after=space)
 
 

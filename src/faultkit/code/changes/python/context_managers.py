@@ -5,7 +5,7 @@ The statements up to the last use of the object move into the block.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,7 +13,15 @@ import libcst as cst
 
 from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
-from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in, variables_in
+from faultkit.code.changes.python.lifetimes import OPENED, kind_of, last_use, streams_later
+from faultkit.code.changes.python.rewriting import known_name
+from faultkit.code.changes.python.tree import (
+    free_name,
+    is_binding,
+    is_evaluated_first,
+    nodes_in,
+    variables_in,
+)
 from faultkit.code.changes.questions import faked_question
 from faultkit.code.facts import Call
 from faultkit.code.rules.rule import Finding
@@ -21,29 +29,13 @@ from faultkit.code.rules.rule import Finding
 _ASYNC = ("httpx.AsyncClient", "aiohttp.ClientSession")
 _CLOSING = ("sqlite3.connect", "psycopg2.connect", "psycopg.connect", "pymysql.connect", "MySQLdb.connect")
 """Types whose own `with` ends a transaction, or that have none: `contextlib.closing` is used."""
-_PLAIN = (
-    "open", "io.open", "gzip.open", "bz2.open", "codecs.open", "zipfile.ZipFile", "tarfile.open", "os.fdopen",
-    "builtins.open", "urllib.request.urlopen", "httpx.Client", "requests.Session", "requests.session",
-    "socket.create_connection", "socket.socket", "smtplib.SMTP", "ftplib.FTP",
-    "concurrent.futures.ThreadPoolExecutor", "concurrent.futures.ProcessPoolExecutor",
-)  # fmt: skip
-
-_CLOSES = frozenset({"close", "aclose"})
-_DATA = frozenset(
-    (
-        "read", "readline", "readlines", "recv", "write", "fetchall", "fetchone", "fetchmany",
-        "json", "decode", "get", "post", "put", "patch", "delete", "head", "strip", "split",
-        "splitlines", "loads", "len", "fileno", "getnames", "namelist", "tell",
-    )
-)  # fmt: skip
-"""Methods whose results do not need the object any more."""
-_EAGER = frozenset(
-    (
-        "all", "any", "bool", "bytes", "dict", "float", "frozenset", "int", "isinstance", "join", "len",
-        "list", "load", "max", "min", "repr", "safe_load", "set", "sorted", "str", "sum", "tuple",
-    )
-)  # fmt: skip
-"""Functions that are done with what they are given when they return."""
+_LOCKS = re.compile(r"\block|_lock\b|\b(exclusive|immediate)\b|cache=shared", re.IGNORECASE)
+"""Signs of locks and data that last as long as a connection."""
+_WRITES = frozenset({"write", "writelines", "writestr"})
+"""Methods of objects without a name after which the object is closed at once, so that all is written."""
+_SEES_NAMES = frozenset({"dir", "eval", "exec", "globals", "locals", "vars"})
+"""Functions that see all names."""
+_OF_DESCRIPTORS = re.compile(r"^os\.(close|dup2?|fdatasync|fstat|fsync|ftruncate|isatty|lseek|read|write)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +54,31 @@ class _Block:
 def _collect_context_managers(context: CodemodContext) -> None:
     for _, call, node in context.calls():
         streams = call.name.startswith("requests.") and call.has("stream")
-        if call.name not in (*_PLAIN, *_ASYNC, *_CLOSING) and not streams:
+        if call.name not in OPENED and not streams:
+            continue
+        if _keeps_descriptor(context, call, node) or call.written.startswith(("self.", "cls.")):
+            # What a class opens with its own attribute, a subclass may open with another.
             continue
         line = context.tree.statement(node)
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
             continue
         block = context.tree.block(line)
-        if block is None or context.new.has(block) or (call.name in _ASYNC and not _in_async(context, node)):
+        if block is None or context.new.has(block) or not _has_own_names(context, line):
+            continue
+        if call.name in _ASYNC and not _in_async(context, node):
             continue
         with_block = _named(context, call, node, line, block) or _unnamed(context, call, node, line, block)
         if with_block is not None:
             _insert_with(context, with_block, block)
+
+
+def _has_own_names(context: CodemodContext, line: cst.CSTNode) -> bool:
+    """Return whether names there are visible to no other code: not in a class, nor beside `locals()`."""
+    scope = context.tree.function(line)
+    if scope is None and any(isinstance(each, cst.ClassDef) for each in context.tree.around(line)):
+        return False
+    calls = nodes_in(scope or context.tree.module, cst.Call)
+    return not any(context.resolved_name(each) in _SEES_NAMES for each in calls)
 
 
 def _in_async(context: CodemodContext, node: cst.CSTNode) -> bool:
@@ -96,103 +102,36 @@ def _named(
         return None
     lines = list(block.body)
     first = lines.index(line)
-    last = _last_use(context, lines, first, target.value)
-    if last is None:
+    last = last_use(context, lines, first, target.value, kind_of(call.name))
+    if last < 0 or (call.name in _CLOSING and any(_LOCKS.search(context.tree.code(each)) for each in lines)):
         return None
-    return _Block(f"{_head(context, call, node)} as {target.value}", first, last, False)
+    head = _head(context, call, node)
+    return None if head is None else _Block(f"{head} as {target.value}", first, last, False)
 
 
-def _last_use(context: CodemodContext, lines: Sequence[cst.CSTNode], first: int, name: str) -> int | None:
-    """Return the index of the last statement that needs the object or something made of it.
-
-    None if that is unknown, or elsewhere.
-    """
-    scope: cst.CSTNode = context.tree.function(lines[first]) or context.tree.module
-    names, last = {name}, first
-    while True:
-        uses = [at for at, each in enumerate(lines) if at > first and _mentions(context, each, names)]
-        if not uses or any(_is_handed_on(context, each, names) for each in lines[first : uses[-1] + 1]):
-            return None
-        derived = _derived_names(context, lines[first + 1 : uses[-1] + 1], names)
-        if derived is None:
-            return None
-        if derived <= names and uses[-1] == last:
-            break
-        names, last = names | derived, uses[-1]
-    if any(_outlives(context, each, names) for each in lines[first : last + 1]):
-        return None
-    inside = sum(_count(context, each, names) for each in lines[first : last + 1])
-    return last if _count(context, scope, names) == inside else None
-
-
-def _outlives(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bool:
-    """Return whether a function made there, or what is returned, may need the object after the block."""
-    if isinstance(line, (cst.FunctionDef, cst.ClassDef)):
+def _keeps_descriptor(context: CodemodContext, call: Call, node: cst.Call) -> bool:
+    """Return whether the object belongs to a file descriptor that others may use, as in `open(1)`."""
+    if call.has("fileno") or not node.args or kind_of(call.name) is not OPENED["open"]:
+        return call.has("fileno")
+    source = node.args[0].value
+    if isinstance(source, cst.Integer) or any(
+        each.attr.value == "fileno" for each in nodes_in(source, cst.Attribute)
+    ):
         return True
-    closures = (*nodes_in(line, cst.Lambda), *nodes_in(line, cst.FunctionDef))
-    if any(_mentions(context, each, names) for each in closures):
-        return True
-    given = (*nodes_in(line, cst.Return), *nodes_in(line, cst.Yield))
-    return any(
-        not _is_used_up(context, use, value)
-        for value in given
-        for use in variables_in(context.tree, value)
-        if use.value in names
-    )
+    if not isinstance(source, cst.Name):
+        return call.name == "os.fdopen" and not isinstance(source, cst.Call)
+    scope = context.tree.function(node) or context.tree.module
+    after = [
+        each
+        for each in variables_in(context.tree, scope)
+        if each.value == source.value and context.tree.span(each).start > context.tree.span(source).start
+    ]
+    return bool(after) if call.name == "os.fdopen" else any(_is_descriptor(context, each) for each in after)
 
 
-def _is_used_up(context: CodemodContext, use: cst.CSTNode, top: cst.CSTNode) -> bool:
-    """Return whether only data of an object remains in an expression around its name."""
-    inner, node = use, context.tree.parent(use)
-    while node is not None and node is not top:
-        if isinstance(node, cst.Call):
-            function = node.func
-            name = function.attr if isinstance(function, cst.Attribute) else function
-            known = _DATA if inner is function else _EAGER
-            if isinstance(name, cst.Name) and name.value in known:
-                return True
-        if isinstance(node, (cst.Comparison, cst.FormattedString)):
-            return True
-        if isinstance(inner, cst.CompFor) and not isinstance(node, cst.GeneratorExp):
-            return True
-        inner, node = node, context.tree.parent(node)
-    return False
-
-
-def _is_handed_on(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bool:
-    """Return whether closing is handed on, as in `on_exit(f.close)`."""
-    for each in nodes_in(line, cst.Attribute):
-        above = context.tree.parent(each)
-        is_called = isinstance(above, cst.Call) and above.func is each
-        if isinstance(each.value, cst.Name) and each.value.value in names and each.attr.value in _CLOSES:
-            return not is_called
-    return False
-
-
-def _derived_names(context: CodemodContext, lines: Sequence[cst.CSTNode], names: set[str]) -> set[str] | None:
-    """Return names that may still need the object, as a cursor does; None if it goes elsewhere."""
-    found = set[str]()
-    for line in lines:
-        for assign in nodes_in(line, cst.Assign):
-            if not _mentions(context, assign.value, names) or _is_plain(assign.value):
-                continue
-            for target in assign.targets:
-                bound = {each.value for each in variables_in(context.tree, target.target)}
-                if any(nodes_in(target.target, cst.Attribute)) or any(nodes_in(target.target, cst.Subscript)):
-                    return None
-                found |= bound
-    return found
-
-
-def _is_plain(value: cst.BaseExpression) -> bool:
-    """Return whether a value is plain data."""
-    while isinstance(value, (cst.Await, cst.Subscript)):
-        value = value.expression if isinstance(value, cst.Await) else value.value
-    return (
-        isinstance(value, cst.Call)
-        and isinstance(value.func, cst.Attribute)
-        and value.func.attr.value in _DATA
-    )
+def _is_descriptor(context: CodemodContext, name: cst.Name) -> bool:
+    call = next((each for each in context.tree.around(name) if isinstance(each, cst.Call)), None)
+    return call is not None and bool(_OF_DESCRIPTORS.match(context.resolved_name(call)))
 
 
 def _unnamed(
@@ -203,33 +142,60 @@ def _unnamed(
     block: cst.IndentedBlock | cst.Module,
 ) -> _Block | None:
     """Handle `data = open(p).read()`, where the object has no name."""
-    above = context.tree.parent(node)
-    if (
-        not isinstance(above, cst.Attribute)
-        or above.attr.value not in _DATA
-        or not is_unconditional(context.tree, node, line.body[0])
-    ):
+    if not _is_used_at_once(context, call, node, line.body[0]):
         return None
     wanted = {"urllib.request.urlopen": "response"}.get(call.name, "file")
-    name = free_name(context.tree, wanted, line)
+    # Other modules may import all names of this one that have no underscore.
+    is_local = context.tree.function(node) is not None
+    name = free_name(context.tree, wanted if is_local else f"_{wanted}", line)
+    head = _head(context, call, node)
+    if head is None:
+        return None
     context.new.swap(node, cst.Name(name))
     at = list(block.body).index(line)
-    return _Block(f"{_head(context, call, node)} as {name}", at, at, True)
+    return _Block(f"{head} as {name}", at, at, True)
 
 
-def _head(context: CodemodContext, call: Call, node: cst.Call) -> str:
+def _is_used_at_once(
+    context: CodemodContext, call: Call, node: cst.Call, statement: cst.BaseSmallStatement
+) -> bool:
+    """Return whether a statement opens an object first of all, and calls a method of it that gives data."""
+    kind, member = kind_of(call.name), context.tree.parent(node)
+    use = None if member is None else context.tree.parent(member)
+    if not isinstance(member, cst.Attribute) or not isinstance(use, cst.Call) or use.func is not member:
+        return False
+    if member.attr.value not in kind.methods - {"close"} or streams_later(use):
+        return False
+    above = context.tree.parent(use)
+    if kind.is_async and not isinstance(above, cst.Await):
+        return False
+    if member.attr.value in _WRITES and not isinstance(above, (cst.Expr, cst.Assign)):
+        return False
+    return is_evaluated_first(context.tree, node, statement)
+
+
+def _head(context: CodemodContext, call: Call, node: cst.Call) -> str | None:
+    """Return the `with` statement up to the name; None if the file has other meanings for its names."""
     text = context.tree.code(node.with_changes(lpar=(), rpar=()))
-    if call.name in _CLOSING:
-        return f"with {context.new.need('contextlib', 'closing')}({text})"
-    return f"async with {text}" if call.name in _ASYNC else f"with {text}"
+    if call.name not in _CLOSING:
+        return f"async with {text}" if call.name in _ASYNC else f"with {text}"
+    for module, name in (("contextlib", "closing"), ("contextlib", "")):
+        if _is_free(context, module, name):
+            found = context.new.need(module, name)
+            return f"with {found if name else f'{found}.closing'}({text})"
+    return None
 
 
-def _mentions(context: CodemodContext, top: cst.CSTNode, names: set[str]) -> bool:
-    return any(each.value in names for each in variables_in(context.tree, top))
-
-
-def _count(context: CodemodContext, top: cst.CSTNode, names: set[str]) -> int:
-    return sum(each.value in names for each in variables_in(context.tree, top))
+def _is_free(context: CodemodContext, module: str, name: str) -> bool:
+    """Return whether a name can be imported, or is, and has no other meaning in the file."""
+    known = known_name(context.tree.module, module, name)
+    local = (known or name or module).partition(".")[0]
+    uses = [
+        each
+        for each in nodes_in(context.tree.module, cst.Name)
+        if each.value == local and not isinstance(context.tree.parent(each), cst.ImportFrom)
+    ]
+    return not uses if known is None else sum(is_binding(context.tree, each) for each in uses) == 1
 
 
 def _insert_with(context: CodemodContext, with_block: _Block, block: cst.IndentedBlock | cst.Module) -> None:
@@ -245,12 +211,34 @@ def _insert_with(context: CodemodContext, with_block: _Block, block: cst.Indente
         inner[0] = inner[0].with_changes(
             leading_lines=_comments(inner[0]) if not with_block.keeps_first else ()
         )
-        whole = head.with_changes(body=cst.IndentedBlock(inner), leading_lines=opening.leading_lines)
+        indent = context.tree.module.default_indent
+        moved = [cast(cst.BaseStatement, each.visit(_Continued(indent))) for each in inner]
+        whole = head.with_changes(body=cst.IndentedBlock(moved), leading_lines=opening.leading_lines)
         if not with_block.keeps_first and opening.trailing_whitespace.comment is not None:
             whole = whole.with_changes(body=whole.body.with_changes(header=opening.trailing_whitespace))
         return node.with_changes(body=[*body[: with_block.first], whole, *body[with_block.last + 1 :]])
 
     context.new.replace(block, step)
+
+
+class _Continued(cst.CSTTransformer):
+    """Indents lines that are continued with a backslash, as the statements that they belong to."""
+
+    def __init__(self, indent: str) -> None:
+        super().__init__()
+        self._indent = indent
+
+    def visit_FormattedString(self, node: cst.FormattedString) -> bool:
+        return False
+
+    def leave_SimpleWhitespace(
+        self, original_node: cst.SimpleWhitespace, updated_node: cst.SimpleWhitespace
+    ) -> cst.SimpleWhitespace:
+        value = _CONTINUED.sub(rf"\g<0>{self._indent}", updated_node.value)
+        return updated_node.with_changes(value=value)
+
+
+_CONTINUED = re.compile(r"\\(\r\n|\r|\n)")
 
 
 def _comments(node: cst.CSTNode) -> tuple[cst.EmptyLine, ...]:

@@ -1,4 +1,4 @@
-"""Codemods that replace one expression: blocking calls, mutable defaults, wall clocks, lists of all lines."""
+"""Codemods that replace one expression: blocking calls, mutable defaults, wall clocks."""
 
 from __future__ import annotations
 
@@ -306,52 +306,4 @@ MONOTONIC = python_codemod(
     "measure durations with a clock that is never set",
     _collect_monotonic,
     asks=_clock_question,
-)
-
-
-# Files that are read line by line, without a list of all lines first.
-
-
-def _collect_line_by_line(context: CodemodContext) -> None:
-    for _, call, node in context.calls():
-        above = context.tree.parent(node)
-        if call.method != "readlines" or node.args or not isinstance(node.func, cst.Attribute):
-            continue
-        # A list with a name may be iterated twice.
-        if not isinstance(above, (cst.For, cst.CompFor)) or above.iter is not node:
-            continue
-        if isinstance(above, cst.For) and _moves(context, above.body, node.func.value):
-            continue
-        context.new.swap(node, node.func.value)
-
-
-def _moves(context: CodemodContext, body: cst.CSTNode, file: cst.BaseExpression) -> bool:
-    """Return whether a loop over a file may change the file, or where it is read."""
-    names = {each.value for each in variables_in(context.tree, file)}
-    return any(
-        each.value in names
-        or each.value in ("open", "seek", "truncate", "unlink", "remove", "replace", "rename")
-        for each in nodes_in(body, cst.Name)
-    )
-
-
-_FILE = re.compile(
-    r"^((io\.|gzip\.|bz2\.|lzma\.|codecs\.|pathlib\.Path\.)?open\(\)|os\.fdopen\(\)|io\.(StringIO|BytesIO)"
-    r"|tempfile\.\w*TemporaryFile(\(\))?)\.readlines$"
-)
-
-
-def _lines_question(source: Source, finding: Finding) -> str:
-    call = source.call_at(finding)
-    if call is None or _FILE.match(call.name):
-        return ""
-    return f"Is {call.receiver_written} a file, so that a loop over it gives the same lines?"
-
-
-LINE_BY_LINE = python_codemod(
-    "line-by-line",
-    ("whole-file-loaded",),
-    "read a file line by line, and not all of it at once",
-    _collect_line_by_line,
-    asks=_lines_question,
 )

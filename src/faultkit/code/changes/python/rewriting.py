@@ -13,6 +13,7 @@ from typing import TypeAlias, cast
 import libcst as cst
 from libcst.helpers import get_full_name_for_node
 
+from faultkit.code.changes.python.comments import comment_of, with_comment, without_comment
 from faultkit.code.changes.python.tree import Tree
 
 # Imports at the top of a file: which names are known, and where a new import belongs. New imports stand where
@@ -171,13 +172,29 @@ def _merged(line: cst.CSTNode, wanted: ImportRequest) -> cst.SimpleStatementLine
             comma = names[at - 1].comma if at else cst.MaybeSentinel.DEFAULT
         if isinstance(comma, cst.MaybeSentinel):
             comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        names.insert(at, alias.with_changes(comma=comma))
+        names.insert(at, alias.with_changes(comma=without_comment(comma)))
     else:
-        last = names[-1]
-        between = names[-2].comma if len(names) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        names[-1] = last.with_changes(comma=between)
-        names.append(alias.with_changes(comma=last.comma))
+        small, names = _with_last(small, names, alias)
     return line.with_changes(body=[small.with_changes(names=names)])
+
+
+def _with_last(
+    small: cst.ImportFrom, names: list[cst.ImportAlias], alias: cst.ImportAlias
+) -> tuple[cst.ImportFrom, list[cst.ImportAlias]]:
+    """Return the statement and its names with one more at the end. Comments stay with their names."""
+    *others, last = names
+    between = others[-1].comma if others else cst.MaybeSentinel.DEFAULT
+    if isinstance(between, cst.MaybeSentinel):
+        between = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    between = without_comment(between)
+    end = small.rpar.whitespace_before if small.rpar is not None else cst.SimpleWhitespace("")
+    comment = comment_of(last.comma) or comment_of(end)
+    if comment is not None and small.rpar is not None:
+        between = with_comment(between, comment)
+        rpar = small.rpar.with_changes(whitespace_before=without_comment(end))
+        small = small.with_changes(rpar=rpar)
+    alias = alias.with_changes(comma=without_comment(last.comma))
+    return small, [*others, last.with_changes(comma=between), alias]
 
 
 def _imports(module: cst.Module) -> Iterator[cst.SimpleStatementLine]:
@@ -332,7 +349,7 @@ class Rewriting:
             self.left_out = list(self._wanted)
         else:
             changed = with_imports(changed, self._wanted, self._own)
-        return changed.code[self.tree.shift :]
+        return changed.code[self.tree.shift :] + self.tree.tail
 
 
 class _Visitor(cst.CSTTransformer):

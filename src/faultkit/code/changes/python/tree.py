@@ -6,6 +6,7 @@ A method that was given without its class is indented. It is parsed under an `if
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
@@ -30,6 +31,8 @@ class Tree:
         self.shift = len(self.head)
         wrapper = MetadataWrapper(cst.parse_module(self.head + text), unsafe_skip_copy=True)
         self.module = wrapper.module
+        self.tail = "\r" if text.endswith("\r") and not self.module.code.endswith("\r") else ""
+        """A line end after the last line that the parser drops."""
         self._spans = wrapper.resolve(ByteSpanPositionProvider)
         self._parents: Mapping[cst.CSTNode, cst.CSTNode] = wrapper.resolve(ParentNodeProvider)
         self._by_span: dict[tuple[int, int], list[cst.CSTNode]] = {}
@@ -103,17 +106,59 @@ def nodes_in(
             todo += reversed(node.children)
 
 
+_LATER = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.BaseComp, cst.Comparison, cst.FormattedString)
+"""Expressions whose parts are evaluated later, more than once, or not at all."""
+_PURE = (cst.Name, cst.BaseString, cst.BaseNumber, cst.Ellipsis)
+
+
 def is_unconditional(tree: Tree, node: cst.CSTNode, statement: cst.CSTNode) -> bool:
     """Return whether a part of a statement is evaluated exactly once whenever the statement is."""
-    lazy = (
-        cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.BaseComp, cst.Comparison, cst.FormattedString,
-    )  # fmt: skip
-    for each in tree.around(node):
-        if each is statement:
-            return True
-        if isinstance(each, lazy):
+    for inner, above in _steps(tree, node, statement):
+        if isinstance(above, _LATER) or (isinstance(above, cst.Assert) and above.msg is inner):
             return False
-    return node is statement
+    return True
+
+
+def is_evaluated_first(tree: Tree, node: cst.CSTNode, statement: cst.CSTNode) -> bool:
+    """Return whether a part of a statement is evaluated exactly once, and nothing with an effect before
+    it."""
+    return is_unconditional(tree, node, statement) and all(
+        _is_pure(each, above)
+        for inner, above in _steps(tree, node, statement)
+        for each in _evaluated_before(above, inner)
+    )
+
+
+def _steps(
+    tree: Tree, node: cst.CSTNode, statement: cst.CSTNode
+) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """Yield pairs of a part and its parent, from a node to the statement that it is in."""
+    for above in tree.around(node):
+        if node is statement:
+            return
+        yield node, above
+        node = above
+
+
+def _evaluated_before(above: cst.CSTNode, inner: cst.CSTNode) -> list[cst.CSTNode]:
+    """Return the parts of an expression or a statement before one of them. Targets of an assignment come
+    last."""
+    if isinstance(above, (cst.Assign, cst.AnnAssign)):
+        return []
+    return list(itertools.takewhile(lambda each: each is not inner, above.children))
+
+
+def _is_pure(part: cst.CSTNode, above: cst.CSTNode) -> bool:
+    """Return whether a part does nothing but give a value: a name, a literal, or the name of what is
+    called."""
+    if isinstance(above, cst.Call) and part is above.func:
+        while isinstance(part, cst.Attribute):
+            part = part.value
+    if isinstance(part, _PURE):
+        return not any(nodes_in(part, cst.FormattedStringExpression))
+    if isinstance(part, cst.BaseExpression) and not isinstance(part, (cst.Tuple, cst.List, cst.Dict)):
+        return False
+    return all(_is_pure(each, part) for each in part.children)
 
 
 # Names: which are free, which are known at the top of the file, which are read in a part.
@@ -144,6 +189,22 @@ def variables_in(tree: Tree, top: cst.CSTNode) -> Iterator[cst.Name]:
         if isinstance(above, cst.Arg) and above.keyword is name:
             continue
         yield name
+
+
+def is_binding(tree: Tree, name: cst.Name) -> bool:
+    """Return whether a name is given a value there, and not read."""
+    inner: cst.CSTNode = name
+    for above in tree.around(name):
+        if isinstance(above, (cst.AssignTarget, cst.AsName, cst.ImportAlias, cst.NameItem)):
+            return True
+        if isinstance(above, (cst.For, cst.CompFor, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+            return above.target is inner
+        if isinstance(above, (cst.Param, cst.FunctionDef, cst.ClassDef)):
+            return above.name is inner
+        if not isinstance(above, (cst.Element, cst.StarredElement, cst.Tuple, cst.List)):
+            return False
+        inner = above
+    return False
 
 
 def is_known_before(tree: Tree, part: cst.CSTNode, statement: cst.CSTNode) -> bool:

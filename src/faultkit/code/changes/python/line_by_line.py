@@ -1,0 +1,196 @@
+"""Codemod that reads files line by line, without a list of all lines first.
+
+It is safe if the loop cannot change the file or ask where it is read: nothing else uses the file, and
+the loop only computes, with functions and methods that are known here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from faultkit.code.changes.change import Source
+from faultkit.code.changes.python.codemod import CodemodContext, context_of, python_codemod
+from faultkit.code.changes.python.tree import is_binding, nodes_in, variables_in
+from faultkit.code.rules.rule import Finding
+
+_FILE = re.compile(
+    r"^((io\.|gzip\.|bz2\.|lzma\.|codecs\.|pathlib\.Path\.)?open\(\)|os\.fdopen\(\)|io\.(StringIO|BytesIO)"
+    r"|tempfile\.\w*TemporaryFile(\(\))?)\.readlines$"
+)
+_EAGER = frozenset(("all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"))
+"""Functions that are done with a generator when they return."""
+_COMPUTES = re.compile(
+    r"^(abs|all|any|bool|bytes|chr|dict|divmod|enumerate|float|format|frozenset|hash|hex|int|isinstance|len"
+    r"|list|max|min|ord|print|range|repr|reversed|round|set|sorted|str|sum|tuple|zip|ast\.literal_eval"
+    r"|json\.(loads|dumps)|(base64|binascii|collections|datetime|decimal|fractions|hashlib|html|itertools"
+    r"|math|operator|os\.path|re|string|struct|textwrap|unicodedata|urllib\.parse)\..+)$"
+)
+"""Functions that change no file. `print` may be given one."""
+_ACTS: tuple[type[cst.CSTNode], ...] = (
+    cst.Await, cst.Yield, cst.With, cst.Import, cst.ImportFrom, cst.FunctionDef, cst.ClassDef,
+)  # fmt: skip
+_VALUES = (
+    cst.BaseString, cst.BaseNumber, cst.BaseComp, cst.List, cst.Tuple, cst.Dict, cst.Set,
+    cst.BinaryOperation, cst.Comparison,
+)  # fmt: skip
+"""Expressions whose values are plain data."""
+
+
+def _collect_line_by_line(context: CodemodContext) -> None:
+    for _, call, node in context.calls():
+        if call.method != "readlines" or node.args or not isinstance(node.func, cst.Attribute):
+            continue
+        parts = _parts(context, node)
+        if parts and not _is_used_otherwise(context, node, node.func.value, parts):
+            context.new.swap(node, node.func.value)
+
+
+def _parts(context: CodemodContext, node: cst.Call) -> list[cst.CSTNode]:
+    """Return what is evaluated for each line; empty if the list of lines may be used more than once or
+    later."""
+    above = context.tree.parent(node)
+    if isinstance(above, cst.For) and above.iter is node:
+        return [above.target, above.body]
+    whole = None if above is None else context.tree.parent(above)
+    if not isinstance(above, cst.CompFor) or above.iter is not node or not isinstance(whole, cst.BaseComp):
+        return []
+    if isinstance(whole, cst.GeneratorExp) and not _is_read_at_once(context, whole):
+        return []
+    return [each for each in (*whole.children, *above.children) if each not in (above, node)]
+
+
+def _is_read_at_once(context: CodemodContext, generator: cst.GeneratorExp) -> bool:
+    argument = context.tree.parent(generator)
+    call = None if argument is None else context.tree.parent(argument)
+    return isinstance(call, cst.Call) and context.resolved_name(call) in _EAGER
+
+
+def _is_used_otherwise(
+    context: CodemodContext, node: cst.Call, file: cst.BaseExpression, parts: list[cst.CSTNode]
+) -> bool:
+    """Return whether the loop, or what follows it, may ask for the place where the file is read."""
+    names = {each.value for each in variables_in(context.tree, file)}
+    if any(each.value in names for part in parts for each in variables_in(context.tree, part)):
+        return True
+    if not isinstance(file, cst.Name):
+        return False
+    function = context.tree.function(node)
+    around = [each for each in context.tree.around(node) if isinstance(each, (cst.For, cst.While))]
+    repeated = [each for each in around if each is not context.tree.parent(node)]
+    others = [
+        each
+        for each in variables_in(context.tree, function or context.tree.module)
+        if each.value == file.value and each is not file and not is_binding(context.tree, each)
+    ]
+    return any(
+        context.tree.function(each) is not function
+        or not _is_called(context, each)
+        or (_is_after(context, each, file) and not _is_closed(context, each))
+        or any(each in _reads(context, loop) for loop in repeated)
+        for each in others
+    )
+
+
+def _is_called(context: CodemodContext, name: cst.Name) -> bool:
+    """Return whether only a method of the file is called: it gets no other name."""
+    member = context.tree.parent(name)
+    call = None if member is None else context.tree.parent(member)
+    return isinstance(member, cst.Attribute) and isinstance(call, cst.Call) and call.func is member
+
+
+def _reads(context: CodemodContext, loop: cst.CSTNode) -> Iterator[cst.Name]:
+    """Yield names that a loop around reads again, unless it binds them first."""
+    found = list(variables_in(context.tree, loop))
+    bound = {each.value for each in found if is_binding(context.tree, each)}
+    return (each for each in found if each.value not in bound)
+
+
+def _is_after(context: CodemodContext, node: cst.CSTNode, other: cst.CSTNode) -> bool:
+    return context.tree.span(node).start > context.tree.span(other).start
+
+
+def _is_closed(context: CodemodContext, name: cst.Name) -> bool:
+    above = context.tree.parent(name)
+    return isinstance(above, cst.Attribute) and above.attr.value == "close"
+
+
+# Whether a loop only computes.
+
+
+def _only_computes(context: CodemodContext, part: cst.CSTNode) -> bool:
+    own = {each.name.value for each in nodes_in(context.tree.module, cst.FunctionDef)}
+    own |= {each.name.value for each in nodes_in(context.tree.module, cst.ClassDef)}
+    return (
+        not any(True for kind in _ACTS for _ in nodes_in(part, kind))
+        and not any(each.value in own for each in variables_in(context.tree, part))
+        and all(_is_computed(context, each, frozenset()) for each in nodes_in(part, cst.Call))
+    )
+
+
+def _is_computed(context: CodemodContext, call: cst.Call, asked: frozenset[str]) -> bool:
+    """Return whether a call is of a known function, or of a method of plain data."""
+    name = context.resolved_name(call)
+    if _COMPUTES.match(name):
+        return not any(each.keyword is not None and each.keyword.value == "file" for each in call.args)
+    return isinstance(call.func, cst.Attribute) and _is_data(context, call.func.value, asked)
+
+
+def _is_data(context: CodemodContext, value: cst.BaseExpression | None, asked: frozenset[str]) -> bool:
+    """Return whether a value is a text, a number or a collection: its methods change no file."""
+    while isinstance(value, cst.Subscript):
+        value = value.value
+    if isinstance(value, cst.Call):
+        return _is_computed(context, value, asked)
+    if not isinstance(value, cst.Name):
+        return isinstance(value, _VALUES)
+    if value.value in asked:
+        return True
+    scope = context.tree.function(value) or context.tree.module
+    uses = [each for each in variables_in(context.tree, scope) if each.value == value.value]
+    bindings = [each for each in uses if is_binding(context.tree, each)]
+    return bool(bindings) and all(_binds_data(context, each, asked | {value.value}) for each in bindings)
+
+
+def _binds_data(context: CodemodContext, name: cst.Name, asked: frozenset[str]) -> bool:
+    """Return whether a name is bound to plain data there: to lines of a file, or to what is made of them."""
+    for above in context.tree.around(name):
+        if isinstance(above, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+            return _is_data(context, above.value, asked)
+        if isinstance(above, (cst.For, cst.CompFor)):
+            return _gives_data(context, above.iter, asked)
+        if isinstance(above, (cst.Param, cst.BaseCompoundStatement)):
+            return False
+    return False
+
+
+def _gives_data(context: CodemodContext, value: cst.BaseExpression, asked: frozenset[str]) -> bool:
+    """Return whether a loop over a value gives plain data: lines, numbers, or what a method of data gives."""
+    if not isinstance(value, cst.Call):
+        return False
+    if not isinstance(value.func, cst.Attribute):
+        return context.resolved_name(value) == "range"
+    return value.func.attr.value == "readlines" or _is_data(context, value.func.value, asked)
+
+
+def _question(source: Source, finding: Finding) -> str:
+    call, context = source.call_at(finding), context_of(source, (finding,))
+    node = None if context is None else context.tree.at(finding.span, cst.Call)
+    if call is None or context is None or node is None or not isinstance(node.func, cst.Attribute):
+        return ""
+    if not _FILE.match(call.name) or isinstance(node.func.value, cst.Attribute):
+        return f"Is {call.receiver_written} a file, so that a loop over it gives the same lines?"
+    if all(_only_computes(context, each) for each in _parts(context, node)):
+        return ""
+    return "Does the loop leave the file as it is? With the change, lines are read while the loop runs."
+
+
+LINE_BY_LINE = python_codemod(
+    "line-by-line",
+    ("whole-file-loaded",),
+    "read a file line by line, and not all of it at once",
+    _collect_line_by_line,
+    asks=_question,
+)
