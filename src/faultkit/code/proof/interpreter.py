@@ -60,7 +60,7 @@ def _told_by(command: tuple[str, ...], folder: Path, env: Mapping[str, str]) -> 
     if program is None:
         return
     try:
-        told = subprocess.run(
+        seen = subprocess.run(
             [program, *command[1:]],
             cwd=folder,
             env=dict(env),
@@ -72,6 +72,6 @@ def _told_by(command: tuple[str, ...], folder: Path, env: Mapping[str, str]) -> 
         )
     except (OSError, subprocess.TimeoutExpired):
         return
-    path = told.stdout.strip().splitlines()[-1:]
-    if told.returncode == 0 and path and os.access(path[0], os.X_OK):
+    path = seen.stdout.strip().splitlines()[-1:]
+    if seen.returncode == 0 and path and os.access(path[0], os.X_OK):
         yield path[0]

@@ -139,9 +139,9 @@ class Proof:
             verdict: ", ".join(each.fault for each in self.compared if each.verdict == verdict)
             for verdict in ("worse", "better", "not shown")
         }
-        told = [f"{verdict} under: {faults}" for verdict, faults in by.items() if faults]
+        seen = [f"{verdict} under: {faults}" for verdict, faults in by.items() if faults]
         text = f"{self.verdict}{' (a trade-off)' if self.trade_off else ''}"
-        text += f"; {'; '.join(told)}" if told else ""
+        text += f"; {'; '.join(seen)}" if seen else ""
         if self.not_exercised:
             count = f"{len(self.not_exercised)} of {len(self.parts)} parts of the change"
             text += f"; only for what ran: {count} not exercised, or not all of it"

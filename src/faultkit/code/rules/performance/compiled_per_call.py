@@ -67,13 +67,13 @@ _OF_SETTINGS = lazy_regex(r"config|option|opts|setting|flag|resolver", re.IGNORE
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told: set[Scope | None] = set()
+    seen: set[Scope | None] = set()
     for call in facts.calls:
         if call.name in _PATTERNS:
             # A table of patterns is one finding.
             scope = facts.named_function_of(call)
-            hits = () if scope in told else tuple(_pattern(call, facts))
-            told.update([scope] if hits else [])
+            hits = () if scope in seen else tuple(_pattern(call, facts))
+            seen.update([scope] if hits else [])
             yield from hits
         elif (
             call.name in _TEMPLATES

@@ -45,10 +45,10 @@ _COUNTED = {
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Span]()
+    seen = set[Span]()
     for hit in (*_at_once(facts), *_by_variable(facts)):
-        if hit.span not in told:
-            told.add(hit.span)
+        if hit.span not in seen:
+            seen.add(hit.span)
             yield hit
 
 

@@ -12,7 +12,7 @@ from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told: set[tuple[str, Scope | None]] = set()
+    seen: set[tuple[str, Scope | None]] = set()
     for call in facts.calls_of_method("insert", "pop", "shift", "unshift", "remove"):
         loops = _loops(call, facts)
         if not loops or not call.receiver_written or not _is_front(call, loops, facts):
@@ -20,9 +20,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _ends_the_loop(call, loops[-1], facts) or not _may_be_long(call, loops[-1], facts):
             continue
         place = (call.receiver_written, facts.function_of(call))
-        if place in told:
+        if place in seen:
             continue
-        told.add(place)
+        seen.add(place)
         yield Hit(call.span, f"{call.written}() moves every other item of the list", LIKELY)
 
 

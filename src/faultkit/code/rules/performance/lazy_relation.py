@@ -59,18 +59,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not loop.targets or not re.fullmatch(r"(const |let )?(self\.)?\w+", loop.targets[0]):
             continue
         item = loop.targets[0].rpartition(" ")[2]
-        told: set[str] = set()
+        shown: set[str] = set()
         source = _source(loop, facts)
         if (rows := entity_rows(loop, source, facts)) is not None:
             for read in relation_reads(item, rows.entity, loop.body, facts):
                 relation = f"{read.owner}.{read.relation}"
                 if (
-                    relation not in told
+                    relation not in shown
                     and read.span not in seen
                     and read.relation.lower() not in rows.fetched
                     and not _is_set(read.span, facts)
                 ):
-                    told.add(relation)
+                    shown.add(relation)
                     seen.add(read.span)
                     row = f"{read.row}.{read.relation}" if read.row != "self" else relation
                     each = "row" if item in ("self", "it") else item
@@ -78,8 +78,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                     yield Hit(read.span, what, POSSIBLE if _is_of_little(loop, facts) else LIKELY)
             continue
         for span, relation, confidence in find(loop, item, source, facts):
-            if relation not in told:
-                told.add(relation)
+            if relation not in shown:
+                shown.add(relation)
                 what = f"{relation} is loaded by a query of its own for every {item}"
                 yield Hit(span, what, POSSIBLE if _is_of_little(loop, facts) else confidence)
 

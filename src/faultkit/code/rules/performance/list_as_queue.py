@@ -40,7 +40,7 @@ _SHORT = lazy_regex(r"[<>]=?\s*(\d{1,3})\b(?![_\d])")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[tuple[str, str]]()
+    seen = set[tuple[str, str]]()
     for call in facts.calls_of_method(_TAKES[facts.language]):
         scope = facts.named_function_of(call)
         first = call.argument(place=0)
@@ -49,12 +49,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         name = call.receiver_written.removeprefix("this.").removeprefix("self.")
         if not re.fullmatch(r"\w+", name) or is_few(name) or _SMALL.search(name):
             continue
-        if (scope.owner, name) in told or not _is_array(call, name, facts):
+        if (scope.owner, name) in seen or not _is_array(call, name, facts):
             continue
         if _is_only_item(call, name, facts):
             continue
         if _is_window(name, scope, facts) or _is_work_list(call, name, facts):
-            told.add((scope.owner, name))
+            seen.add((scope.owner, name))
             limited = re.search(rf"\b{re.escape(name)}\b[^\n;]*(?:[<>]|==)", facts.text(scope.body))
             sure = limited is not None or _OF_WORK.search(name) is not None
             what = f"{call.written}(0) moves every other item of the list"

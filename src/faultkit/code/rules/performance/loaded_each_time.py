@@ -95,7 +95,7 @@ _MODELS = (
 
 def _check(facts: Facts) -> Iterator[Hit]:
     reads = _READS.get(facts.syntax.language.family)
-    told = set[Scope | None]()
+    shown = set[Scope | None]()
     found = facts.calls_of_method(*_METHODS)
     if facts.syntax.has_any(*_MODELS):
         found = (*found, *(each for each in facts.calls if each.constructs))
@@ -104,13 +104,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not loads and (reads is None or not reads.match(call.name)):
             continue
         scope = facts.named_function_of(call) or facts.function_of(call)
-        if call.is_decorator or scope in told or scope is None:
+        if call.is_decorator or scope in shown or scope is None:
             continue
         place = call if loads else _parsed(call, scope, facts)
         if place is None or (not loads and facts.calls_of_method(*_WRITES)):
             continue
         if (often := _how_often(call, scope, loads, facts)) and _is_same(call, facts):
-            told.add(scope)
+            shown.add(scope)
             sure = loads or makes_object(scope) or _LOADERS.search(place.name)
             sure = sure or _TABLES.search(f"{call.name} {place.name}")
             what = f"{call.written}() loads the same data again {often}"

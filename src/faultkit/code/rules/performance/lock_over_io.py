@@ -106,11 +106,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call, lock in in_maps(waits, facts):
         yield Hit(call.span, f"{call.written}() waits while {lock} is locked for other keys, too", LIKELY)
     if facts.language in ("python", "csharp", *JAVASCRIPT):
-        told = {call for call, _, _ in held}
+        seen = {call for call, _, _ in held}
         held += [
             (call, lock, False)
             for call, lock in awaited_in_short_locks(facts)
-            if call not in told and not is_asked_before(lock, call, facts) and not _is_of_driver(call, facts)
+            if call not in seen and not is_asked_before(lock, call, facts) and not _is_of_driver(call, facts)
         ]
     http |= through_functions(http, facts) if held else set()
     held = without_meant(held, http, facts)

@@ -13,7 +13,7 @@ from faultkit.code.rules.vocabulary.row_queries import row_queries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Call]()
+    seen = set[Call]()
     for rows in row_queries(facts):
         route = facts.route_of(rows.call)
         if route is None or route.route is None or not rows.is_narrowed or rows.is_limited or rows.is_one:
@@ -24,18 +24,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue  # As many as there are keys.
         if route.route.method not in ("GET", "ANY") or not _takes_many(rows.call, facts):
             continue
-        told.add(rows.call)
+        seen.add(rows.call)
         yield Hit(rows.call.span, f"{rows.call.written}() gives out as many rows as there are", POSSIBLE)
     for call in _listed(facts):
-        if call not in told:
-            told.add(call)
+        if call not in seen:
+            seen.add(call)
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
     for call in (*grown_lists(facts), *listed_by_repository(facts)):
         text = facts.text(call.span)
         if _is_one_model(call, facts) or _BY_KEYS.search(text) or _OF_FEW.search(text):
             continue
-        if not any(is_within(call.span, each.span) or is_within(each.span, call.span) for each in told):
-            told.add(call)
+        if not any(is_within(call.span, each.span) or is_within(each.span, call.span) for each in seen):
+            seen.add(call)
             yield Hit(call.span, f"{call.written}() gives out as many rows as there are", POSSIBLE)
 
 

@@ -179,15 +179,15 @@ def _never_acknowledged(facts: Facts) -> Iterator[Span]:
         positional = _positional_auto_ack(call, facts)
         if positional is not None and positional.value.shape == "true":
             given.append(positional)
-    told = {each.value.span for each in given}
+    seen = {each.value.span for each in given}
     for call in facts.calls:
         if _POLICY.search(call.name) and call.is_argument:
-            told.add(call.span)  # `nats.AckNone()`
+            seen.add(call.span)  # `nats.AckNone()`
         for each in call.arguments:
             is_mode = each.name.rpartition(".")[2] in _MODES and each.value.literal.upper() == "NONE"
             if is_mode or (each.value.shape == "name" and _POLICY.search(each.value.text)):
-                told.add(each.value.span)
-    yield from sorted(told)
+                seen.add(each.value.span)
+    yield from sorted(seen)
 
 
 _AUTO = lazy_regex(

@@ -88,7 +88,7 @@ def _lambdas(facts: Facts) -> Iterator[Hit]:
         if each.value is not None
         and each.type.rpartition(".")[2] in ("Action", "TimerCallback", "WaitCallback")
     ]
-    told = set[tuple[Scope | None, str]]()
+    seen = set[tuple[Scope | None, str]]()
     for value in given:
         if value.shape != "function" or not value.text.startswith("async"):
             continue
@@ -97,9 +97,9 @@ def _lambdas(facts: Facts) -> Iterator[Hit]:
             # Several that do the same for different events have one cause.
             awaited = " ".join(call.written for call in facts.own(facts.calls, scope) if call.is_awaited)
             if value in events:
-                if (scope.outer, awaited) in told:
+                if (scope.outer, awaited) in seen:
                     continue
-                told.add((scope.outer, awaited))
+                seen.add((scope.outer, awaited))
             what = "an error in this async lambda cannot be caught and ends the process"
             yield Hit(Span(value.span.start, scope.body.start), what, LIKELY)
 

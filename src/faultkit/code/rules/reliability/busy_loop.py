@@ -51,25 +51,25 @@ _LEAVES = ("return", "break", "raise", "yield", "await")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Span]()
+    seen = set[Span]()
     for each in idle_rounds(facts):
-        told.add(facts.loops_around(each.call)[-1].span)
+        seen.add(facts.loops_around(each.call)[-1].span)
         yield Hit(each.span, each.what, LIKELY)
     for each in (*idle_by_helper(facts), *unpaused_rounds(facts), *yielded_rounds(facts)):
         loop = each.loop
-        if loop is not None and loop.span not in told:
-            told.add(loop.span)
+        if loop is not None and loop.span not in seen:
+            seen.add(loop.span)
             yield Hit(each.span, each.what, LIKELY)
     for each in self_scheduled(facts):
         yield Hit(each.span, each.what, LIKELY)
     for place, what in ended_sources(facts):
-        told.update(loop.span for loop in facts.loops_around(Place(place)))
+        seen.update(loop.span for loop in facts.loops_around(Place(place)))
         yield Hit(place, what, LIKELY)
     for place, loop, what in failed_accepts(facts):
-        told.add(loop.span)
+        seen.add(loop.span)
         yield Hit(place, what, LIKELY)
     for loop in facts.loops:
-        if loop.span in told:
+        if loop.span in seen:
             continue
         if loop.kind == "while":
             yield from _spinning(loop.body, loop.span, loop.over, facts)

@@ -151,9 +151,9 @@ def _by_stores(facts: Facts) -> Iterator[tuple[Hit, bool]]:
 
 
 def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[tuple[Hit, bool]]:
-    told = set[bool]()
+    seen = set[bool]()
     for check in checks:
-        if True in told or not check.receiver_written or not _is_condition(check, scope, facts):
+        if True in seen or not check.receiver_written or not _is_condition(check, scope, facts):
             continue
         for insert in facts.within(facts.calls, scope.body):
             if insert.method not in _INSERTS or insert.span.start < check.span.end or not insert.arguments:
@@ -166,9 +166,9 @@ def _by_store(scope: Scope, checks: list[Call], facts: Facts) -> Iterator[tuple[
                 what = f"another request may insert between {check.written}() and {insert.written}()"
                 counts = _is_limit(check, scope, facts)
                 # That there are not too many may be asked as well, which no constraint answers.
-                if counts not in told:
+                if counts not in seen:
                     yield Hit(insert.span, what, POSSIBLE), counts
-                told.add(counts)
+                seen.add(counts)
                 break
 
 

@@ -70,7 +70,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     text = facts.whole_text
     if not is_about_secrets(facts) and not facts.syntax.has_any(*_MEMORIES):
         return
-    told = set[int]()
+    seen = set[int]()
     given = list(_GIVEN.finditer(text))
     for pattern in _LOOKUPS:
         for found in _found(pattern, text, given):
@@ -78,10 +78,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             span = facts.syntax.place_of(found)
             start = span.start
             line = facts.syntax.line_text(facts.syntax.line(start))
-            if start in told or line.lstrip().startswith(("#", "//", "*")):
+            if start in seen or line.lstrip().startswith(("#", "//", "*")):
                 continue
             if _DATABASE.search(name) and _MEMORY.search(default):
-                told.add(start)
+                seen.add(start)
                 yield Hit(span, f"without {name}, the data goes to {default}, and nothing says so", LIKELY)
             elif (
                 is_secret_name(name, facts)
@@ -89,7 +89,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 and not _GUARDED.search(name)
                 and not _is_refused(default, text)
             ):
-                told.add(start)
+                seen.add(start)
                 sure = POSSIBLE if _PASSWORD.search(name) else LIKELY
                 yield Hit(span, f"without {name}, the secret is a constant of the code", sure)
 

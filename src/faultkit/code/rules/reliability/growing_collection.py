@@ -62,9 +62,9 @@ _RECEIVES = lazy_regex(
 def _check(facts: Facts) -> Iterator[Hit]:
     if is_for_screen(facts):
         return
-    told = set[str]()
+    seen = set[str]()
     for made in facts.assignments:
-        if len(made.targets) != 1 or made.targets[0] in told:
+        if len(made.targets) != 1 or made.targets[0] in seen:
             continue
         name = made.targets[0].removeprefix("self.")
         if not name.isidentifier() or _OF_PROGRAM.search(name) or not _EVENTS.search(name):
@@ -74,10 +74,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         else:
             hit = _of_object(made, name, facts)
         if hit is not None:
-            told.add(made.targets[0])
+            seen.add(made.targets[0])
             yield hit
     for span, name in unsent_items(facts):
-        if name not in told and f"self.{name}" not in told:
+        if name not in seen and f"self.{name}" not in seen:
             what = f"{name} keeps what could not be sent, and has no limit while the other side is down"
             yield Hit(span, what, POSSIBLE)
 

@@ -42,13 +42,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
         "csharp": _csharp,
         "rust": _rust,
     }.get(facts.language, _node)
-    told = set[str]()
+    seen = set[str]()
     for call in find(facts):
         if is_bounded(call, facts):
             continue
         if facts.language == "csharp" and not _MADE_HERE.search(facts.whole_text):
-            if call.receiver_written not in told:
-                told.add(call.receiver_written)
+            if call.receiver_written not in seen:
+                seen.add(call.receiver_written)
                 what = f"{call.written}() is given no deadline, and none is set for its client here"
                 yield Hit(call.span, what, POSSIBLE, "medium")
         else:

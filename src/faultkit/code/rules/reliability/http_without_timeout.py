@@ -36,14 +36,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call, place in off.items():
         what = f"{call.written}() switches the library's own limit off and may wait for ever"
         yield Hit(place, what, LIKELY)
-    told = set[Call]()
+    seen = set[Call]()
     for request in http_requests(facts):
         call, default_s = request.call, request.library.default_s
         if request.timeout is not False or call in off:
             continue
         if (client := _client_apart(call, facts)) is not None:
-            if client not in told:
-                told.add(client)
+            if client not in seen:
+                seen.add(client)
                 what = f"the client of {client.written} has no timeout, and its requests may wait for ever"
                 yield Hit(client.span, what, CERTAIN)
         elif call.name in _OF_NODE:
@@ -56,8 +56,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 continue
             sure = POSSIBLE if _is_of_user(call, facts) or _is_deliberate(call, facts) else CERTAIN
             if (client := reqwest_client_apart(call, facts)) is not None:
-                if client not in told:
-                    told.add(client)
+                if client not in seen:
+                    seen.add(client)
                     what = (
                         f"the client of {client.written}() has no timeout, and its requests may wait for ever"
                     )

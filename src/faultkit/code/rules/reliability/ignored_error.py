@@ -395,14 +395,14 @@ def _is_only_told(call: Call, facts: Facts) -> bool:
     if scope is None or not name.isidentifier():
         return False
     rest = Span(call.span.end, scope.body.end)
-    told = [
+    seen = [
         each.span
         for each in facts.within(facts.calls, rest)
         if each.name in ("fmt.Errorf", "errors.New") or is_logging(each) or each.method.endswith("Error")
     ]
     word = re.compile(rf"\b{re.escape(name)}\b".encode())
     uses = [Span(found.start(), found.end()) for found in word.finditer(facts.syntax.source, *rest)]
-    return bool(uses) and all(any(is_within(use, each) for each in told) for use in uses)
+    return bool(uses) and all(any(is_within(use, each) for each in seen) for use in uses)
 
 
 _OPTIONAL = lazy_regex(r"\.(?:Query\w*|FormValue|Get)\(")

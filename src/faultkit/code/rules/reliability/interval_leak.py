@@ -18,13 +18,13 @@ from faultkit.code.rules.vocabulary.subscriptions import kept_intervals
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Span]()
+    seen = set[Span]()
     for each in kept_intervals(facts) if facts.language in JAVASCRIPT else ():
         what = f"{each.call.written}() starts an interval for every {each.often}, and none is ever cleared"
-        told.add(each.call.callee)
+        seen.add(each.call.callee)
         yield Hit(each.call.callee, what, LIKELY)
     for kept in kept_timers_of_ended(facts):
-        if kept.span not in told:
+        if kept.span not in seen:
             yield Hit(kept.span, kept.what, LIKELY)
     if facts.language == "go":
         found = tuple(ended_unless_left_early(facts))

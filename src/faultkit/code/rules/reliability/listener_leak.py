@@ -34,7 +34,7 @@ from faultkit.code.rules.vocabulary.wrong_removals import (
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Span]()
+    seen = set[Span]()
     wrong = [*removals_of_new_functions(facts)]
     for span, what in wrong:
         yield Hit(span, what, CERTAIN)
@@ -46,10 +46,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _is_of_file(each.call, facts):
             continue
         what = f"{each.call.written}() adds a listener for every {each.often}, and none is ever removed"
-        told.add(each.call.callee)
+        seen.add(each.call.callee)
         yield Hit(each.call.callee, what, LIKELY)
     for kept in kept_listeners_of_ended(facts):
-        if kept.span not in told and not _ends_with_flow(kept, facts):
+        if kept.span not in seen and not _ends_with_flow(kept, facts):
             yield Hit(kept.span, kept.what, LIKELY)
     if facts.language in JAVASCRIPT:
         found = [*removed_on_success_only(facts), *kept_after_timeout(facts), *kept_abort_listeners(facts)]

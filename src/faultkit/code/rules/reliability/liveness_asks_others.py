@@ -28,13 +28,13 @@ _LEVELS = 2
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Span]()
+    seen = set[Span]()
     for text in facts.texts.where(lambda start, end: _may_be_path(facts, start, end)):
         if not _PATH.fullmatch(text.text):
             continue
         found = _asked(_answer(text, facts), facts) or _all_checks(text, facts)
-        if found is not None and found.span not in told:
-            told.add(found.span)
+        if found is not None and found.span not in seen:
+            seen.add(found.span)
             what = f"{found.written}() asks something else: when that is down, all instances are restarted"
             yield Hit(Span(text.span.start, max(text.span.end, found.span.end)), what, LIKELY)
 

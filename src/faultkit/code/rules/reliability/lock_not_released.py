@@ -58,12 +58,12 @@ _NEGATED = lazy_regex(r"^\W*(!|not\b)|(==|is)\s*(false|False)\W*$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Span]()
+    seen = set[Span]()
     for hit in (*_advisory(facts), *(_known(facts) if facts.language != "rust" else _forgotten(facts))):
-        told.add(hit.span)
+        seen.add(hit.span)
         yield hit
     for hit in _by_inverse(facts):
-        if not any(hit.span.start == each.start for each in told):
+        if not any(hit.span.start == each.start for each in seen):
             yield hit
 
 

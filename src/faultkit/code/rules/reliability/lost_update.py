@@ -67,7 +67,7 @@ _ACCEPTED = lazy_regex(r"(?:#|//)\s*(?:\w+:?\s+){0,2}race condition", re.IGNOREC
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[tuple[Scope, str]]()
+    seen = set[tuple[Scope, str]]()
     for each in facts.assignments:
         if each.scope is None or len(each.targets) != 1:
             continue
@@ -78,10 +78,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if any(each.targets[0] in loop.over for loop in facts.loops_around(each)):
             continue  # It counts the rounds of this loop.
-        if (each.scope, name) in told or _ACCEPTED.search(facts.text(each.scope.body)):
+        if (each.scope, name) in seen or _ACCEPTED.search(facts.text(each.scope.body)):
             continue
         if _is_loaded(name, each, facts) and _is_saved(name, each.span.end, each.scope, facts):
-            told.add((each.scope, name))
+            seen.add((each.scope, name))
             what = f"two requests at once read the same {each.targets[0]}, and one of the changes is lost"
             sure = handler_around(each, facts) or is_refused_by(each.targets[0], each, facts)
             yield Hit(each.span, what, LIKELY if sure else POSSIBLE)

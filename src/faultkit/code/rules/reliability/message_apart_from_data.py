@@ -31,14 +31,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if open_:
         now = {call for call in sent if not _is_later(call, facts) and not may_stay_inside(call, facts)}
         sent += sorted(through_functions(now, facts), key=lambda each: each.span)
-    told: set[Span] = set()
+    seen: set[Span] = set()
     for call in sent:
         around = [one for one in open_ if is_within(call.span, one.span)]
         if _is_later(call, facts) or _waits_itself(call, facts):
             continue
         if around and not _is_read_only(around[-1], facts):
-            if around[-1].span not in told:
-                told.add(around[-1].span)
+            if around[-1].span not in seen:
+                seen.add(around[-1].span)
                 opened = around[-1].opened_by
                 what = f"{call.written}() sends before the transaction of {opened} has been committed"
                 # What starts after a pause finds what has been committed by then.
@@ -46,8 +46,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, what, POSSIBLE if is_late else LIKELY)
         elif is_published(call, facts) and (write := _write_before(call, open_, facts)):
             scope = facts.named_function_of(call)
-            if scope is not None and scope.span not in told and not _is_caught(call, facts):
-                told.add(scope.span)
+            if scope is not None and scope.span not in seen and not _is_caught(call, facts):
+                seen.add(scope.span)
                 what = f"{call.written}() may fail after {write} has been stored, and the message is lost"
                 yield Hit(call.span, what, POSSIBLE if may_stay_inside(call, facts) else LIKELY)
 

@@ -275,7 +275,7 @@ def _is_made_here(owner: str, facts: Facts) -> bool:
 
 def _go_input(facts: Facts) -> Iterator[Hit]:
     """Yield `m["id"].(string)` and `strings.Split(header, " ")[1]`, which panic on other input."""
-    text, told = facts.whole_text, set[Scope]()
+    text, seen = facts.whole_text, set[Scope]()
     for found in _GO_KEYED.finditer(text) if '"].(' in text else ():
         line_start = text.rfind("\n", 0, found.start()) + 1
         before = text[line_start : found.start()]
@@ -283,12 +283,12 @@ def _go_input(facts: Facts) -> Iterator[Hit]:
             continue
         span = facts.syntax.place_of(found)
         scope = facts.function_of(Place(span))
-        if scope is None or scope in told:
+        if scope is None or scope in seen:
             continue
         read = re.search(rf"(Unmarshal|Decode|Bind\w*)\([^\n]*&{found[1]}\b", facts.text(scope.body))
         if read is None and not _CLAIMS.search(found[1]):
             continue
-        told.add(scope)
+        seen.add(scope)
         what = f"{found[0]} panics when the value is missing or of another type"
         yield Hit(span, what, POSSIBLE)
     for found in _GO_SPLIT.finditer(text) if ")[" in text else ():

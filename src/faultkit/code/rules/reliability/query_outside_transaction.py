@@ -31,8 +31,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield from _beside_given(facts)
     beside = () if facts.language == "go" else tuple(_writes_beside(facts))
     yield from beside
-    told = {each.span for each in beside}
-    yield from (each for each in _second_connections(facts) if each.span not in told)
+    seen = {each.span for each in beside}
+    yield from (each for each in _second_connections(facts) if each.span not in seen)
 
 
 def _writes_beside(facts: Facts) -> Iterator[Hit]:
@@ -196,7 +196,7 @@ def _second_connections(facts: Facts) -> Iterator[Hit]:
         if (scope := facts.named_function_of(call)) is not None and not scope.is_anonymous
     }
     opened = [*transactions(facts)]
-    told = set[Span]()
+    seen = set[Span]()
     for one in opened:
         # What opens the transaction stands before it.
         inside = [call for call in asks if is_within(call.span, one.span) and not call.is_launched]
@@ -211,8 +211,8 @@ def _second_connections(facts: Facts) -> Iterator[Hit]:
                 and not _is_given_transaction(call, one.span, facts)
             ]
         for call in sorted(inside, key=lambda each: each.span.start):
-            if call.span not in told and one.span not in told:
-                told |= {call.span, one.span}
+            if call.span not in seen and one.span not in seen:
+                seen |= {call.span, one.span}
                 what = (
                     f"{call.written}() takes a second connection while the transaction keeps one of the pool"
                 )

@@ -66,10 +66,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for span, what in kept_marks(facts):
         # In a browser, a mark is lost with its page.
         yield Hit(span, what, POSSIBLE if is_for_browser(facts) else LIKELY, "medium")
-    told = {facts.named_function_of(hit) for hit in found}
+    seen = {facts.named_function_of(hit) for hit in found}
     for span, what in _transactions(facts):
         hit = Hit(span, what, LIKELY, "medium")
-        if facts.named_function_of(hit) not in told:
+        if facts.named_function_of(hit) not in seen:
             yield hit
 
 

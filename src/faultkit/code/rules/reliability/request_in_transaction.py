@@ -57,14 +57,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.within(facts.calls, one.span)
         if call not in sent and waits_apart(call, one.given, facts)
     ]
-    told: set[Span] = set()
+    seen: set[Span] = set()
     for call in sent:
         around = [one for one in open_ if is_within(call.span, one.span)]
         if call.is_launched or not around or _is_later(call.span.start, around[-1].span.start, facts):
             continue
-        if around[-1].span in told:
+        if around[-1].span in seen:
             continue
-        told.add(around[-1].span)
+        seen.add(around[-1].span)
         opened = around[-1].opened_by
         what = f"{call.written}() waits for another service inside the transaction of {opened}"
         yield Hit(call.span, what, LIKELY if _asks_database(call, around[-1], facts) else POSSIBLE)

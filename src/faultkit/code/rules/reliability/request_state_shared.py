@@ -29,12 +29,12 @@ _SCOPED = TextPattern(r"@(RequestScope|Scope|SessionScope|RequestScoped)\b|Threa
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Span]()
+    seen = set[Span]()
     for hit in _globals(facts) if facts.language in (*PYTHON, *JAVASCRIPT) else _fields(facts):
-        told.add(hit.span)
+        seen.add(hit.span)
         yield hit
     for hit in _hidden_parameters(facts):
-        if hit.span not in told:
+        if hit.span not in seen:
             yield hit
 
 

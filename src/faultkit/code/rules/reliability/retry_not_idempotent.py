@@ -83,9 +83,9 @@ def _requests(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
 
 def _acts(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
     """Yield payments, orders and inserted rows in the body of a retry."""
-    told = {request.call for request in http_requests(facts)}
+    seen = {request.call for request in http_requests(facts)}
     for call in service_calls(facts):
-        if call in told or not _PAYS.match(call.method):
+        if call in seen or not _PAYS.match(call.method):
             continue
         for retry in again:
             if (
@@ -114,9 +114,9 @@ _POSTS = lazy_regex(
 
 def _typed(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
     """Yield a POST through a field that is declared as a client, and `client.Do(request)` of Go."""
-    told = {request.call for request in http_requests(facts)}
+    seen = {request.call for request in http_requests(facts)}
     for call in facts.calls:
-        if call in told or not call.arguments or not call.receiver_written:
+        if call in seen or not call.arguments or not call.receiver_written:
             continue
         request = request_of(call, facts) if facts.language == "go" and call.method == "Do" else None
         is_post = request is not None and re.search(
@@ -133,7 +133,7 @@ def _typed(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
 
 def _chained(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
     """Yield a POST at the start of a chain whose operator tries it again: `web.post()….retryWhen(…)`."""
-    told = {request.call for request in http_requests(facts) if request.method in ("POST", "PATCH")}
+    seen = {request.call for request in http_requests(facts) if request.method in ("POST", "PATCH")}
     for retry in again:
         call = retry.call
         if call is None or call.method not in ("retry", "retryWhen") or retry.body != call.span:
@@ -141,7 +141,7 @@ def _chained(again: tuple[Retry, ...], facts: Facts) -> Iterator[Hit]:
         sent = next(
             (each for each in facts.within(facts.calls, call.span) if each.method in ("post", "patch")), None
         )
-        if sent is None or sent.arguments or any(is_within(each.span, call.span) for each in told):
+        if sent is None or sent.arguments or any(is_within(each.span, call.span) for each in seen):
             continue
         if ".uri(" not in facts.text(call.span):
             continue  # `form.post()` is no request.
@@ -173,7 +173,7 @@ _POST_TEXT = lazy_regex(
 )
 
 
-def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) -> Iterator[Hit]:
+def _through_helpers(again: tuple[Retry, ...], seen: set[Span], facts: Facts) -> Iterator[Hit]:
     """Yield retries of what pays or orders, whose POST is written in other functions of the text."""
     if not again:
         return
@@ -181,7 +181,7 @@ def _through_helpers(again: tuple[Retry, ...], told: set[Span], facts: Facts) ->
     posts += [each for each in facts.calls_with_method(_POSTS.match) if _is_client(each, facts)]
     for retry in again:
         scope = facts.named_function_of(retry)
-        if retry.how == "decorator" or scope is None or any(is_within(each, scope.span) for each in told):
+        if retry.how == "decorator" or scope is None or any(is_within(each, scope.span) for each in seen):
             continue
         reached = _reached(scope, facts)
         sends = any(is_within(call.span, each.span) for call in posts for each in reached) or any(

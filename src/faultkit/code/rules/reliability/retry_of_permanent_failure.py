@@ -37,7 +37,7 @@ _ANY_FAILURE = lazy_regex(
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Call]()
+    seen = set[Call]()
     known = [request.call for request in http_requests(facts)]
     raising = facts.calls_of_method("raise_for_status", "error_for_status", "EnsureSuccessStatusCode")
     for retry in retries(facts):
@@ -48,7 +48,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         shown = known if any(is_within(call.span, retry.body) for call in known) else raising
         for call in shown:
             inside = retry.body.start <= call.span.start and call.span.end <= retry.body.end
-            if not inside or call in told or _is_of_transport(call, facts):
+            if not inside or call in seen or _is_of_transport(call, facts):
                 continue
             around = facts.loops_around(call)
             scope = facts.named_function_of(call)
@@ -56,10 +56,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
             rest = _ANY_FAILURE.sub("", _RAISES.sub("", facts.text(Span(whole.start, whole.end))))
             if _TELLS.search(rest):
                 continue
-            told.add(call)
+            seen.add(call)
             what = f"{call.written}() is tried again also after a 400 or 404, which stays the same"
             yield Hit(call.span, what, LIKELY)
-    yield from _waited_for(facts, told)
+    yield from _waited_for(facts, seen)
 
 
 _TRANSPORT = lazy_regex(
@@ -84,13 +84,13 @@ _WORKED = lazy_regex(
 )
 
 
-def _waited_for(facts: Facts, told: set[Call]) -> Iterator[Hit]:
+def _waited_for(facts: Facts, seen: set[Call]) -> Iterator[Hit]:
     """Yield loops that ask again, after a pause, whatever status came instead of a 200."""
     for loop in facts.loops:
         if loop.kind == "comprehension" or not _COUNTS.search(f"{loop.over} {facts.text(loop.head)}"):
             continue
         text = facts.text(loop.span)
-        if _WORKED.search(text) is None or any(is_within(call.span, loop.body) for call in told):
+        if _WORKED.search(text) is None or any(is_within(call.span, loop.body) for call in seen):
             continue
         if next(iter(facts.within(facts.loops, loop.body)), None) is not None:
             continue

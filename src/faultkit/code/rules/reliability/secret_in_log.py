@@ -37,12 +37,12 @@ _TRANSLATED = lazy_regex(r"\b(?:_|n?gettext(?:_lazy)?|pgettext|i18n\.t|translate
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told = set[Scope | None]()
+    seen = set[Scope | None]()
     may_tell = may_show_secret(facts)
     for call in log_calls(facts) if may_tell else ():
         what = secret_in(_arguments(call), facts)
         if what and not _is_shown(call, facts) and not _is_harmless(what, call, facts):
-            told.add(facts.named_function_of(call))
+            seen.add(facts.named_function_of(call))
             yield Hit(call.span, f"{what} is written to the log", _confidence(what, call, facts))
     for call in _errors(facts) if may_tell else ():
         what = secret_in(_arguments(call), facts)
@@ -61,7 +61,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() writes addresses to the log, with the secret in them", LIKELY)
     yield from _in_clients(facts)
     # An address that is logged is one finding.
-    yield from (hit for hit in _in_addresses(facts) if facts.named_function_of(hit) not in told)
+    yield from (hit for hit in _in_addresses(facts) if facts.named_function_of(hit) not in seen)
 
 
 def _with_traces(facts: Facts) -> Iterator[Hit]:

@@ -90,18 +90,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _hits(facts: Facts) -> Iterator[tuple[Hit, str]]:
     """Yield sizes, each with the name of the field of a schema that it is; empty if it is none."""
-    told = set[Scope]()
+    seen = set[Scope]()
     of_types = [*_of_declared(facts)]
     owners = frozenset(owner for _, hit, owner in of_types if hit.confidence >= LIKELY)
     for scope, hit in _of_handlers(facts, owners):
-        told.add(scope)
+        seen.add(scope)
         yield hit, ""
     if facts.language in JAVASCRIPT:
-        yield from ((hit, "") for scope, hit in _of_resolvers(facts) if scope not in told)
-    declared = [(scope, hit) for scope, hit, _ in of_types if scope not in told]
+        yield from ((hit, "") for scope, hit in _of_resolvers(facts) if scope not in seen)
+    declared = [(scope, hit) for scope, hit, _ in of_types if scope not in seen]
     yield from ((hit, "") for _, hit in declared)
-    told.update(scope for scope, _ in declared)
-    if told:
+    seen.update(scope for scope, _ in declared)
+    if seen:
         return
     fields = [
         (name, span)

@@ -115,11 +115,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         what = f"{draft[:40]} has the same name for each {target[:40]}: two writers at once mix their bytes"
         yield Hit(span, what, LIKELY)
     hits = list(_handed_over(calls, facts))
-    told = {hit.span for hit in hits}
+    seen = {hit.span for hit in hits}
     yield from hits
     for call in calls:
         path = _path(call, "write", facts)
-        if not path or call.span in told or _is_replaced(call, facts):
+        if not path or call.span in seen or _is_replaced(call, facts):
             continue
         for given, place in _given_paths(path, call, facts):
             outer = facts.named_function_of(place) or facts.function_of(place)

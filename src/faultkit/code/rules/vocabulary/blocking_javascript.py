@@ -57,7 +57,7 @@ def _is_known(name: str) -> bool:
 
 def blocking_in_javascript(facts: Facts) -> Iterator[Hit]:
     """Yield such calls in handlers and async functions, and calls of functions of this text that make one."""
-    told = set[tuple[Scope, str]]()
+    seen = set[tuple[Scope, str]]()
     known = {*facts.calls_with_name(_is_known)}
     for call in facts.calls:
         is_known = call in known
@@ -80,10 +80,10 @@ def blocking_in_javascript(facts: Facts) -> Iterator[Hit]:
         elif not scope.is_async:
             for caller in callers_through(call, facts):
                 around = facts.function_of(caller)
-                if around is None or not around.is_async or (around, caller.written) in told:
+                if around is None or not around.is_async or (around, caller.written) in seen:
                     continue
                 if not is_file or _delays_others(call, around, facts):
-                    told.add((around, caller.written))
+                    seen.add((around, caller.written))
                     what = f"{caller.written}() stops the event loop (it calls {call.written}())"
                     yield Hit(caller.span, what, _confidence(call, caller, facts), "medium")
 

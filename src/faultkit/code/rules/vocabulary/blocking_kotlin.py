@@ -51,7 +51,7 @@ _KOTLIN_INLINE = frozenset(
 def blocking_in_kotlin(facts: Facts) -> Iterator[Hit]:
     """Yield such calls, and calls of functions of this text that make one."""
     yield from blocking_on_loop(facts)
-    told: set[tuple[Scope | None, str]] = set()
+    seen: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
         scope = facts.named_function_of(call)
         if scope is not None and _KOTLIN_FILES.match(call.name) and _stops_coroutine(call, facts):
@@ -64,8 +64,8 @@ def blocking_in_kotlin(facts: Facts) -> Iterator[Hit]:
             continue
         if _stops_coroutine(call, facts):
             # A statement is prepared, sent and read: one finding for each function is enough.
-            if (scope, "") not in told:
-                told.add((scope, ""))
+            if (scope, "") not in seen:
+                seen.add((scope, ""))
                 yield Hit(
                     call.span, f"{call.written}() blocks the thread of a coroutine until it is done", LIKELY
                 )
@@ -74,8 +74,8 @@ def blocking_in_kotlin(facts: Facts) -> Iterator[Hit]:
             continue
         for caller in callers_through(call, facts):
             around = facts.named_function_of(caller)
-            if (around, caller.written) not in told and _stops_coroutine(caller, facts):
-                told.add((around, caller.written))
+            if (around, caller.written) not in seen and _stops_coroutine(caller, facts):
+                seen.add((around, caller.written))
                 what = f"{caller.written}() blocks the thread of a coroutine (it calls {call.written}())"
                 confidence = POSSIBLE if mild and not is_served(caller, facts) else LIKELY
                 yield Hit(caller.span, what, confidence, mild)

@@ -67,7 +67,7 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
     uses_sqlite = (
         re.search(r"(?<!tokio_)rusqlite", facts.whole_text) is not None and ".call(" not in facts.whole_text
     )
-    told: set[tuple[Scope | None, str]] = set()
+    seen: set[tuple[Scope | None, str]] = set()
     for call in facts.calls:
         waits = _RUST.match(call.name) is not None or (call.method in _RUSQLITE and uses_sqlite)
         waits = waits or is_diesel(call, facts)
@@ -88,8 +88,8 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
             elif works:
                 around = facts.named_function_of(call)
                 # What is done once at the start delays no one.
-                if (around, "") not in told and (around is None or not runs_once(around)):
-                    told.add((around, ""))
+                if (around, "") not in seen and (around is None or not runs_once(around)):
+                    seen.add((around, ""))
                     what = f"{call.written}() keeps a thread of the runtime busy until it is done"
                     yield Hit(call.span, what, _of_work(call, facts))
             elif (once := facts.named_function_of(call)) is None or not runs_once(once):
@@ -101,11 +101,11 @@ def blocking_in_rust(facts: Facts) -> Iterator[Hit]:
             if not _is_in_async(caller, facts) or caller.is_awaited or _is_on_thread(caller, facts):
                 continue
             heavy = waits or works
-            if around is None or runs_once(around) or (around, caller.written) in told:
+            if around is None or runs_once(around) or (around, caller.written) in seen:
                 continue
             if not heavy and is_fixed_file(call, facts):
                 continue
-            told.add((around, caller.written))
+            seen.add((around, caller.written))
             what = f"{caller.written}() stops a thread of the runtime (it calls {call.written}())"
             confidence = _of_work(call, facts) if heavy else _of_file(call, caller, facts)
             yield Hit(caller.span, what, confidence, None if heavy else "low")

@@ -34,10 +34,10 @@ _HELD = lazy_regex(r"pessimistic|optimistic|(?<![a-z])version", re.IGNORECASE)
 
 def counted_rows(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield from where a number is compared to where it is changed with no condition on it, with its name."""
-    told = set[Scope]()
+    seen = set[Scope]()
     for call in facts.calls_of_method(*_CHANGES):
         scope = facts.named_function_of(call)
-        if scope is None or scope in told:
+        if scope is None or scope in seen:
             continue
         text = facts.text(call.span)
         found = _COUNTED.search(text)
@@ -47,7 +47,7 @@ def counted_rows(facts: Facts) -> Iterator[tuple[Span, str]]:
         whole = facts.text(scope.span)
         start = _refused_at(column, scope, call, facts)
         if start is not None and not INSERT_GUARDS.search(whole) and not _HELD.search(whole):
-            told.add(scope)
+            seen.add(scope)
             yield Span(start, call.span.end), column
 
 

@@ -24,11 +24,11 @@ _KEPT_ALIVE = (b"SO_KEEPALIVE", b"TCP_KEEP", b"USER_TIMEOUT")
 def endless_reads(facts: Facts) -> Iterator[Call]:
     """Yield the first read without a limit in each function that reads from a connection."""
     find = _READERS.get(facts.language)
-    told: set[Scope | None] = set()
+    seen: set[Scope | None] = set()
     for call in () if find is None else find(facts):
         scope = facts.named_function_of(call)
-        if scope not in told:
-            told.add(scope)
+        if scope not in seen:
+            seen.add(scope)
             yield call
 
 

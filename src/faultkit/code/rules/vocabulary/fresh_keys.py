@@ -79,16 +79,16 @@ def fresh_keys(facts: Facts) -> Iterator[FreshKey]:
     """Yield the keys that every try makes anew."""
     if not facts.syntax.has_any(*KEY_WORDS):
         return
-    told = set[int]()
+    shown = set[int]()
     for call in _new_values(facts):
         line = facts.line(call)
-        scopes = None if line in told else _key_scopes(call, facts)
+        scopes = None if line in shown else _key_scopes(call, facts)
         if scopes is not None and is_in_every_try(call, facts) and not _is_kept(call, facts):
-            told.add(line)
+            shown.add(line)
             yield FreshKey(call.span, scopes)
     for loop in facts.loops:
         for span in _counted(loop, facts):
-            if facts.syntax.line(span.start) not in told:
+            if facts.syntax.line(span.start) not in shown:
                 yield FreshKey(span, (), is_counted=True)
 
 

@@ -147,10 +147,10 @@ def grown_lists(facts: Facts) -> Iterator[Call]:
     """Yield queries that load everything of one owner, in an order that a reader wants, without a limit."""
     family = facts.syntax.language.family
     methods = _METHODS.get(family)
-    told = list[Call]()
+    seen = list[Call]()
     for call in facts.calls_of_method(*methods) if methods is not None else ():
         scope = facts.named_function_of(call) or facts.function_of(call)
-        if scope is None or facts.loops_around(call) or any(is_within(call.span, each.span) for each in told):
+        if scope is None or facts.loops_around(call) or any(is_within(call.span, each.span) for each in seen):
             continue
         if call.method in ("filter", "order_by") and ".objects" not in facts.text(call.callee):
             continue
@@ -165,7 +165,7 @@ def grown_lists(facts: Facts) -> Iterator[Call]:
             continue
         if _OF_JOBS.search(scope.name) or _DUE.search(text) or not _is_given_out(call, scope.span.end, facts):
             continue
-        told.append(call)
+        seen.append(call)
         yield call
 
 

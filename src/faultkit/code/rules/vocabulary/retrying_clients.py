@@ -158,8 +158,8 @@ def _is_made_to_retry(call: Call, facts: Facts) -> bool:
         # The settings may stand in a variable.
         for made in facts.assignments_to(each.value.text, call) if each.value.shape == "name" else ():
             text += "\n" + facts.text(made.span)
-    told = _TOLD.findall(text)
-    return bool(told) and not all(map(_ONCE.match, told))
+    seen = _TOLD.findall(text)
+    return bool(seen) and not all(map(_ONCE.match, seen))
 
 
 def _is_told_to_retry(call: Call, facts: Facts) -> bool:

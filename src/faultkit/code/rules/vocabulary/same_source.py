@@ -61,9 +61,9 @@ def asked_for_each_row(facts: Facts) -> Iterator[tuple[Call, Loop]]:
         items = {word for target in loop.targets for word in _NAME.findall(target)} - {
             "_", "const", "let", "var", "i", "index",
         }  # fmt: skip
-        told = list[Span]()
+        seen = list[Span]()
         for call in facts.within(facts.calls, loop.body):
-            if any(is_within(call.span, each) for each in told) or not _is_sent(call, facts):
+            if any(is_within(call.span, each) for each in seen) or not _is_sent(call, facts):
                 continue
             chain = (call, *chain_of(call))
             if not _READS.match(call.method) or any(_WRITES.match(each.method) for each in chain):
@@ -76,10 +76,10 @@ def asked_for_each_row(facts: Facts) -> Iterator[tuple[Call, Loop]]:
                 continue
             if _is_on_item(call, items) and (has_context if facts.language == "go" else call.is_awaited):
                 if facts.language != "go" or any(map(_takes_context, chain)):
-                    told.append(call.span)
+                    seen.append(call.span)
                     yield call, loop
             elif handles & {*_handles(call, facts)} and items & {*_NAME.findall(_given(chain, facts))}:
-                told.append(call.span)
+                seen.append(call.span)
                 yield call, loop
 
 

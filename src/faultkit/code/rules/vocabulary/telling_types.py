@@ -351,8 +351,8 @@ def telling_fields(facts: Facts) -> dict[str, str]:
     if not types or not pattern:
         return {}
     text, found = _declarations(facts), dict[str, str]()
-    told = re.findall(pattern.format(r"\w+", "|".join(map(re.escape, types))), text)
-    for one, other in dict.fromkeys(told):
+    seen = re.findall(pattern.format(r"\w+", "|".join(map(re.escape, types))), text)
+    for one, other in dict.fromkeys(seen):
         field, kind = (other, one) if after else (one, other)
         declared = re.findall(pattern.format(re.escape(field), r"\w+"), text)
         if all((each[0] if after else each[1]) in (*types, "return", "new") for each in declared):

@@ -54,14 +54,14 @@ def unbounded_lines(facts: Facts) -> Iterator[tuple[Span, str]]:
     if facts.language == "go":
         yield from _remote_files(facts)
     reads = _RUST_READS if facts.language == "rust" else _LINE_READS[facts.language]
-    told = set[Scope]()
+    seen = set[Scope]()
     for call in facts.calls_of_method(*reads):
         scope = facts.named_function_of(call)
-        if scope is None or scope in told or not _is_from_peer(call, scope, facts):
+        if scope is None or scope in seen or not _is_from_peer(call, scope, facts):
             continue
         if _LIMITED.search(facts.text(scope.span)):
             continue
-        told.add(scope)
+        seen.add(scope)
         yield call.span, f"{call.written}() keeps what the peer sends until it ends, however long it is"
 
 

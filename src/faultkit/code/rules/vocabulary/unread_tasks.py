@@ -43,10 +43,10 @@ def unread_tasks(facts: Facts) -> Iterator[tuple[Span, str]]:
     starts = [found.start() for found in pattern.finditer(facts.syntax.source)]
     if not starts and pattern is not _SCRIPT:
         return
-    told = set[tuple[Scope, str]]()
+    seen = set[tuple[Scope, str]]()
     for span, name, scope in (*_made(starts, facts), *_filled(starts, facts)):
-        if (scope, name) not in told and not _is_read(name, scope, facts):
-            told.add((scope, name))
+        if (scope, name) not in seen and not _is_read(name, scope, facts):
+            seen.add((scope, name))
             yield span, name
 
 

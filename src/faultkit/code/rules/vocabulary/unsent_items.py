@@ -35,15 +35,15 @@ _MAKES = lazy_regex(
 
 def unsent_items(facts: Facts) -> Iterator[tuple[Span, str]]:
     """Yield where an item is added to a list that only a successful send empties."""
-    told = set[str]()
+    seen = set[str]()
     for place, name, scope in _emptied(facts):
-        if name in told or not scope.owner or IS_FAKE.search(scope.owner):
+        if name in seen or not scope.owner or IS_FAKE.search(scope.owner):
             continue
         if not _is_sent_before(name, place, scope, facts):
             continue
         added = next(_added(name, scope, facts), None)
         if added is not None and not drops_when_large(name, facts):
-            told.add(name)
+            seen.add(name)
             yield added, name
 
 
