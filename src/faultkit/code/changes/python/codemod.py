@@ -11,6 +11,7 @@ import libcst as cst
 from faultkit.code.changes.change import SAFE, Asks, Change, Codemod, Source, edits_between
 from faultkit.code.changes.project import Project
 from faultkit.code.changes.python.layout import wrapped
+from faultkit.code.changes.python.names import NameTakenError
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
 from faultkit.code.facts import Call, Facts
@@ -26,6 +27,11 @@ class CodemodContext:
     findings: tuple[Finding, ...]
     new: Rewriting
     dependencies: list[str] = field(default_factory=list)
+
+    @property
+    def code(self) -> str:
+        """The text of the tree: one that is indented has a line above it."""
+        return f"{self.tree.head}{self.source.text}"
 
     @property
     def facts(self) -> Facts:
@@ -52,6 +58,15 @@ def _tree(text: str) -> Tree:
     return Tree(text)
 
 
+def context_of(source: Source, findings: tuple[Finding, ...]) -> CodemodContext | None:
+    """Return what a codemod receives; None if the text cannot be read."""
+    try:
+        tree = _tree(source.text)
+    except cst.ParserSyntaxError:
+        return None
+    return CodemodContext(source, tree, findings, Rewriting(tree, source.project.own))
+
+
 def python_codemod(
     name: str,
     slugs: tuple[str, ...],
@@ -64,12 +79,13 @@ def python_codemod(
     """Return a codemod from its collecting function."""
 
     def rewrite(source: Source, findings: tuple[Finding, ...]) -> Change | None:
-        try:
-            tree = _tree(source.text)
-        except cst.ParserSyntaxError:
+        context = context_of(source, findings)
+        if context is None:
             return None
-        context = CodemodContext(source, tree, findings, Rewriting(tree, source.project.own))
-        collect(context)
+        try:
+            collect(context)
+        except NameTakenError:
+            return None
         if context.new.is_empty:
             return None
         edits = tuple(
