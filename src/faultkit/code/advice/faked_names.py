@@ -35,7 +35,8 @@ _COMPARED = re.compile(
 def faked_names(top: Path) -> Iterator[tuple[str, bool]]:
     """Yield the names that tests below a folder replace, as they are written there, and whether these tests
     may look at the arguments."""
-    for path in islice(_test_files(top), _MOST_FILES):
+    tests = (path for path, is_test in python_files(top) if is_test)
+    for path in islice(tests, _MOST_FILES):
         try:
             text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MOST_BYTES else ""
         except OSError:
@@ -46,11 +47,12 @@ def faked_names(top: Path) -> Iterator[tuple[str, bool]]:
         yield from ((name, compares) for name in names)
 
 
-def _test_files(top: Path) -> Iterator[Path]:
+def python_files(top: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the Python files below a folder, and whether they are tests; not those of other packages."""
     for folder, folders, files in islice(os.walk(top), _MOST_FOLDERS):
         folders[:] = sorted(each for each in folders if each not in _SKIPPED and not each.startswith("."))
         parts = Path(folder).relative_to(top).parts
         is_tests = any(_TEST_FOLDER.match(each) for each in parts)
         for each in sorted(files):
-            if each.endswith(".py") and (is_tests or _TEST_FILE.match(each)):
-                yield Path(folder, each)
+            if each.endswith(".py"):
+                yield Path(folder, each), is_tests or _TEST_FILE.match(each) is not None
