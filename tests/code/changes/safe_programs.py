@@ -15,11 +15,7 @@ async def sizes(words):
     return sum(len(subprocess.check_output(["echo", word], timeout=9)) for word in words)
 
 
-async def nested(words):
-    return [[subprocess.check_output(["echo", a], timeout=9) for a in word] for word in words]
-
-
-print(asyncio.run(sizes(["a", "bc"])), asyncio.run(nested(["ab"])))
+print(asyncio.run(sizes(["a", "bc"])))
 """,
     "super in a lambda": """
 import asyncio
@@ -82,19 +78,14 @@ def add(item, to: [int] = []):
     return to
 
 
-def put(item, to: {"a": 1} = {}):
-    to[item] = 1
-    return to
-
-
-def join(item, to: (list, tuple) = [], more: any = [], last: Text = []):
+def join(item, to: {"a": 1} = [], more: any = [], last: Text = []):
     to.append(item)
     more.append(item)
     last.append(item)
     return to, more, last
 
 
-print(add(1), put(2), join(3))
+print(add(1), join(3))
 """,
     "a parameter with the name of a type": """
 def merge(list, more=list()):
@@ -146,6 +137,7 @@ for each in (mark, mark_any, mark_list, mark_case):
     print(each(1), each(2, None))
 """,
     "a clock that is read elsewhere": """
+import sys
 import time
 from datetime import datetime
 
@@ -178,8 +170,15 @@ def shown():
     return int("%(start)d" % locals()) > 1_600_000_000
 
 
+def seen_by_another():
+    start = time.time()
+    while time.time() - start < 0.02:
+        time.sleep(0.01)
+    return sys._getframe(0).f_locals["start"] > 1_600_000_000
+
+
 years = [datetime.fromtimestamp(each).year > 2000 for each in (STARTED, Job.began)]
-print(years, closure(), shown())
+print(years, closure(), shown(), seen_by_another())
 """,
     "a clock of the program": """
 import time
@@ -255,8 +254,19 @@ async def note():
     log.append("end")
 
 
+wait = pause
+
+
+async def note_by_name(pausing):
+    log.append("first")
+    await wait()
+    await pausing()
+    log.append("last")
+
+
 async def main():
     await asyncio.gather(*(add() for _ in range(3)), note(), note())
+    await asyncio.gather(note_by_name(pause), note_by_name(pause))
     return await asyncio.gather(*(work(each) for each in range(3)))
 
 
@@ -276,6 +286,20 @@ async def main():
 
 
 print(asyncio.run(main()))
+""",
+    "a time below 0": """
+import asyncio
+import time
+
+
+async def wait(seconds):
+    time.sleep(seconds)
+
+
+try:
+    asyncio.run(wait(-1))
+except ValueError:
+    print("refused")
 """,
     "a coroutine that the program runs": """
 import time
@@ -350,7 +374,8 @@ def fake(url):
     return url
 
 
-requests.get = fake
+module = requests
+module.get = fake
 setattr(urllib.request, "urlopen", fake)
 
 
@@ -369,6 +394,22 @@ Path("lines.txt").write_text("a\\nb\\n")
 def note(text):
     with open("lines.txt", "a") as file:
         file.write(text)
+
+
+class Notes:
+    def append(self, text):
+        note(text)
+
+
+def double_again():
+    rounds, notes = 0, Notes()
+    with open("lines.txt") as file:
+        for line in file.readlines():
+            notes.append(line)
+            rounds += 1
+            if rounds > 100:
+                break
+    return rounds
 
 
 def double():
@@ -390,7 +431,7 @@ def rest():
         return file.read()
 
 
-print(double(), rest())
+print(double(), double_again(), rest())
 """,
 }
 APP = """

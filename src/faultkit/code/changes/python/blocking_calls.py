@@ -147,9 +147,20 @@ def _blocking_question(source: Source, finding: Finding) -> str:
         return ""
     if _is_of_this_text(call, source.facts):
         return f"May {call.written} run in another thread: is what it uses safe there, and no event loop?"
+    if call.name == "time.sleep" and not _is_number(call, source.text):
+        return "Is the time to wait never below 0? time.sleep raises an error then, asyncio.sleep does not."
     if not _is_alone(source, finding):
         return _OTHER_TASKS
     return faked_question(source.project, call.name)
+
+
+_NUMBER = re.compile(r"[\d.]+$")
+
+
+def _is_number(call: Call, text: str) -> bool:
+    """Return whether a call has one argument, which is a number or the name of one."""
+    given = [each.value.text for each in call.arguments]
+    return len(given) == 1 and (_NUMBER.match(given[0]) is not None or given[0] in constants(text))
 
 
 _OTHER_TASKS = (
@@ -201,6 +212,13 @@ _NOT_ALONE = (
     cst.AugAssign, cst.ClassDef, cst.Del, cst.For, cst.FunctionDef, cst.Global, cst.Import, cst.ImportFrom,
     cst.Lambda, cst.NamedExpr, cst.Nonlocal, cst.While, cst.With, cst.Yield, cst.BaseComp, cst.Match,
 )  # fmt: skip
+_HARMLESS = frozenset(
+    (
+        "api_route", "classmethod", "delete", "get", "head", "on_event", "options", "override", "patch",
+        "post", "put", "route", "staticmethod", "websocket",
+    )
+)  # fmt: skip
+"""Names of decorators that do nothing around a call: those of routes and methods."""
 _LEVELS = 3
 
 
@@ -211,9 +229,24 @@ def _is_alone(source: Source, finding: Finding) -> bool:
     if context is None or call is None:
         return False
     return all(
-        function is not None and _shares_nothing(context, function, waits)
+        function is not None
+        and _is_only_called(context, function)
+        and _shares_nothing(context, function, waits)
         for function, waits in _waiting(context, call)
     )
+
+
+def _is_only_called(context: CodemodContext, function: cst.FunctionDef) -> bool:
+    """Return whether the text uses a function in no way but to call it: its callers are all seen."""
+    for name in nodes_in(context.tree.module, cst.Name):
+        above = context.tree.parent(name)
+        if name.value != function.name.value or isinstance(above, cst.FunctionDef):
+            continue
+        used = above if isinstance(above, cst.Attribute) and above.attr is name else name
+        call = context.tree.parent(used)
+        if not isinstance(call, cst.Call) or call.func is not used:
+            return False
+    return True
 
 
 def _waiting(
@@ -254,6 +287,8 @@ def _blocking(text: str, language: Language) -> tuple[Finding, ...]:
 
 
 def _shares_nothing(context: CodemodContext, function: cst.FunctionDef, waits: set[cst.Call]) -> bool:
+    if any(not _HARMLESS & {each.value for each in nodes_in(one, cst.Name)} for one in function.decorators):
+        return False
     fresh = _fresh_names(function, waits)
     known = fresh | {each.name.value for each in nodes_in(function.params, cst.Param)}
     known |= {each.func.value for each in waits if isinstance(each.func, cst.Name)}

@@ -36,6 +36,11 @@ _OWN_LIMITS = ("mount", "send", "request", "get_adapter")
 """Methods of a session whose use, or replacement, may give all its calls a limit."""
 _FOR_ALL = ("socket.setdefaulttimeout", "urllib.request.install_opener")
 """Functions that may give all calls of a process a limit."""
+_PACKAGES = frozenset(("requests", "socket", "urllib", "urllib3"))
+_MEMBERS = frozenset(
+    ("delete", "get", "get_adapter", "head", "options", "patch", "post", "put", "request", "send", "urlopen")
+)
+"""Members of packages and sessions, which a program may replace by functions without a limit."""
 _GIVEN_SESSION = (
     "Has the session no limit of its own, such as one of an adapter, from where it is made or passed?"
 )
@@ -49,8 +54,7 @@ _SESSION_USES = frozenset(
 
 
 def _collect_http_timeout(context: CodemodContext) -> None:
-    packages = frozenset(("requests", "socket", "urllib", "urllib3"))
-    if context.facts.calls_named(*_FOR_ALL) or replaces_parts_of(context.code, packages):
+    if context.facts.calls_named(*_FOR_ALL) or replaces_parts_of(context.code, _PACKAGES, _MEMBERS):
         return
     for _, call, node in context.calls():
         library = library_of(call)

@@ -103,12 +103,29 @@ def is_taken(text: str, local: str, module: str, name: str = "", *, is_new: bool
     return is_new and not bound.get(STAR, frozenset()) <= {module}
 
 
-def replaces_parts_of(text: str, packages: frozenset[str]) -> bool:
-    """Return whether a text assigns to parts of packages: `requests.get = fake`, `setattr(time, …)`."""
+def replaces_parts_of(text: str, packages: frozenset[str], members: frozenset[str] = frozenset()) -> bool:
+    """Return whether a text may replace parts of packages: `requests.get = fake`, `setattr(time, …)`, or it
+    hands on the module itself.
+
+    members: names that nothing may get, whatever has them"""
     tree = _parsed(text)
-    return tree is None or any(
-        _package(target, text) in packages for node in ast.walk(tree) for target in _replaced(node)
-    )
+    if tree is None:
+        return True
+    nodes = [*ast.walk(tree)]
+    if any(_package(target, text) in packages for node in nodes for target in _replaced(node)):
+        return True
+    parts = [each for each in nodes if isinstance(each, ast.Attribute)]
+    if any(isinstance(each.ctx, ast.Store) and each.attr in members for each in parts):
+        return True
+    modules = {
+        alias.asname or alias.name.partition(".")[0]
+        for each in nodes
+        if isinstance(each, ast.Import)
+        for alias in each.names
+        if alias.name.partition(".")[0] in packages
+    }
+    owners = {id(each.value) for each in parts if each.attr != "__dict__"}
+    return any(isinstance(each, ast.Name) and each.id in modules and id(each) not in owners for each in nodes)
 
 
 def _replaced(node: ast.AST) -> Iterator[ast.expr]:

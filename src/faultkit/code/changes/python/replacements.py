@@ -167,6 +167,8 @@ MUTABLE_DEFAULT = python_codemod(
 
 
 _OF_LOCALS = frozenset(("locals", "vars", "dir", "eval", "exec"))
+_OF_FRAMES = frozenset(("_getframe", "currentframe", "f_locals", "stack"))
+"""Names by which a text may read the variables of another function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class _Difference:
 
 
 def _collect_monotonic(context: CodemodContext) -> None:
-    if replaces_parts_of(context.code, frozenset(("time",))):
+    if replaces_parts_of(context.code, frozenset(("time",))) or _names_in(context.tree.module) & _OF_FRAMES:
         return
     differences = [*_differences(context)]
     kept: list[_Difference] = []
@@ -281,7 +283,7 @@ def _moves(context: CodemodContext, body: cst.CSTNode, file: cst.BaseExpression)
 
 
 _FILE = re.compile(
-    r"^((io\.|gzip\.|bz2\.|lzma\.|codecs\.|pathlib\.Path\.)?open\(\)|os\.fdopen\(\)|io\.(StringIO|BytesIO)"
+    r"^((io\.|gzip\.|bz2\.|lzma\.|codecs\.|pathlib\.Path\.)?open\(\)|io\.(StringIO|BytesIO)"
     r"|tempfile\.\w*TemporaryFile(\(\))?)\.readlines$"
 )
 
@@ -315,50 +317,90 @@ def _is_read_only_there(context: CodemodContext, node: cst.Call) -> bool:
     return bound
 
 
-_METHODS = frozenset(name for kind in (str, bytes, list, dict, set) for name in dir(kind))
 _FUNCTIONS = PURE | {"all", "any", "ord", "print"}
-_MODULES = ("json", "logging", "math", "re")
+_MODULES = ("json", "math", "re")
+_TEXTS = (cst.BaseNumber, cst.FormattedString, cst.SimpleString)
+_CONTAINERS = (cst.Dict, cst.DictComp, cst.List, cst.ListComp, cst.Set, cst.SetComp)
 
 
 def _leaves_files_alone(context: CodemodContext, node: cst.Call) -> bool:
-    """Return whether a loop only calls what changes no file: methods of texts and lists, `print`, `json`."""
+    """Return whether a loop only calls what changes no file: methods of its lines and of lists that the
+    function makes, `print`, `json`."""
     loop = context.tree.parent(node)
     whole = context.tree.parent(loop) if isinstance(loop, cst.CompFor) else loop
     if whole is None or any(nodes_in(whole, cst.Yield)) or any(nodes_in(whole, cst.Await)):
         return False
     if isinstance(whole, cst.GeneratorExp) and not _is_used_up(context, whole):
         return False
+    texts, containers = _plain_names(context, node)
+    own = {*nodes_in(node, cst.Call)}
     return all(
-        _changes_no_file(context, each)
+        _changes_no_file(context, each, texts, containers)
         for each in nodes_in(whole, cst.Call)
-        if each is not node and each not in nodes_in(node, cst.Call)
+        if each not in own
     )
+
+
+def _plain_names(context: CodemodContext, node: cst.Call) -> tuple[set[str], set[str]]:
+    """Return variables that hold lines and parts of them, and those with lists that the function makes."""
+    loop = context.tree.parent(node)
+    assert isinstance(loop, (cst.For, cst.CompFor))
+    scope = context.tree.function(node) or context.tree.module
+    texts, containers = _names_in(loop.target), set[str]()
+    others = {each.name.value for each in nodes_in(scope, cst.Param)}
+    for each in nodes_in(scope, cst.For):
+        others |= _names_in(each.target) if each is not loop else set()
+    for assign in nodes_in(scope, cst.Assign):
+        root, names = _root(assign.value), {name for each in assign.targets for name in _names_in(each)}
+        is_made = isinstance(root, cst.Call) and context.tree.code(root.func) in _MAKERS
+        if isinstance(root, _TEXTS) or (isinstance(root, cst.Name) and root.value in texts):
+            texts |= names
+        elif is_made or (root is assign.value and isinstance(root, _CONTAINERS) and len(names) == 1):
+            containers |= names
+        else:
+            others |= names
+    return texts - others - containers, containers - others - texts
+
+
+def _root(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return what a chain of attributes, items and calls of methods begins with."""
+    while True:
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            node = node.func
+        elif isinstance(node, (cst.Attribute, cst.Subscript)):
+            node = node.value
+        else:
+            return node
 
 
 def _is_used_up(context: CodemodContext, generator: cst.GeneratorExp) -> bool:
     """Return whether a generator is the argument of a function that uses all of it at once: `sum(…)`."""
     above = context.tree.parent(generator)
     call = context.tree.parent(above) if isinstance(above, cst.Arg) else None
+    if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        return isinstance(call.func.value, cst.SimpleString) and call.func.attr.value == "join"
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name):
         return False
     lazy = {"enumerate", "zip"}
     return call.func.value in _FUNCTIONS - lazy and call.func.value not in bound_names(context.code)
 
 
-def _changes_no_file(context: CodemodContext, call: cst.Call) -> bool:
-    bound = bound_names(context.code)
-    if isinstance(call.func, cst.Name):
-        name = call.func.value
-        return (name in _FUNCTIONS and name not in bound) or (
-            bool(bound.get(name)) and all(each.partition(".")[0] in _MODULES for each in bound[name])
-        )
-    if not isinstance(call.func, cst.Attribute):
+def _changes_no_file(context: CodemodContext, call: cst.Call, texts: set[str], containers: set[str]) -> bool:
+    """Return whether a call is of a text, of a list that the function made, or of a known function."""
+    if any(each.keyword is not None and each.keyword.value == "file" for each in call.args):
         return False
-    owner = call.func.value
-    origins = bound.get(owner.value, frozenset()) if isinstance(owner, cst.Name) else frozenset()
-    if any(origins):
-        return all(each.partition(".")[0] in _MODULES for each in origins)
-    return call.func.attr.value in _METHODS
+    bound, root = bound_names(context.code), _root(call)
+    if isinstance(root, _TEXTS):
+        return True
+    name = root.func if isinstance(root, cst.Call) else root
+    if not isinstance(name, cst.Name):
+        return False
+    if name.value in containers:
+        return isinstance(call.func, cst.Attribute) and call.func.value is name
+    if name.value in texts or (name.value in _FUNCTIONS and name.value not in bound):
+        return True
+    is_known = all(each.partition(".")[0] in _MODULES for each in bound.get(name.value, ("",)))
+    return is_known and "dump" not in _names_in(call.func)
 
 
 LINE_BY_LINE = python_codemod(
