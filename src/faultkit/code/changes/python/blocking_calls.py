@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import builtins
 import re
-import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
@@ -26,7 +25,7 @@ from faultkit.code.changes.python.codemod import (
     with_first,
 )
 from faultkit.code.changes.python.names import PURE, bound_names, constants
-from faultkit.code.changes.python.rewriting import NodeChange
+from faultkit.code.changes.python.rewriting import STANDARD, NodeChange
 from faultkit.code.changes.python.tree import nodes_in, variables_in
 from faultkit.code.changes.questions import faked_question
 from faultkit.code.facts import Call, Facts
@@ -355,7 +354,7 @@ def _is_own(
     if not origins or "" in origins or isinstance(node, cst.Subscript):
         return False
     is_called = any(_is_part(node, each.func) for each in waits)
-    return is_called or all(each.partition(".")[0] in sys.stdlib_module_names for each in origins)
+    return is_called or all(each.partition(".")[0] in STANDARD for each in origins)
 
 
 def _is_part(node: cst.CSTNode, whole: cst.CSTNode) -> bool:

@@ -21,7 +21,7 @@ from faultkit.code.changes.python.tree import Tree
 # isort would put them: standard library, packages, own modules; in each group plain imports first, by name.
 
 
-_STANDARD = frozenset(
+STANDARD = frozenset(
     (
         "abc", "argparse", "array", "ast", "asyncio", "atexit", "base64", "bisect", "builtins", "bz2",
         "calendar", "cmath", "codecs", "collections", "concurrent", "configparser", "contextlib",
@@ -216,7 +216,7 @@ def _group(line: cst.CSTNode, own: frozenset[str]) -> int:
         return _FUTURE
     if is_relative:
         return _RELATIVE
-    if root in _STANDARD:
+    if root in STANDARD:
         return _OWN_STANDARD
     return _FIRST_PARTY if root in own else _PACKAGES
 
@@ -318,7 +318,7 @@ class Rewriting:
         is_new, root = found is None, module.partition(".")[0]
         # An own module hides one of the standard library, such as `random.py` beside the file.
         if is_taken(self._code, local.partition(".")[0], module, name, is_new=is_new) or (
-            is_new and root in self._own & _STANDARD
+            is_new and root in self._own & STANDARD
         ):
             raise NameTakenError(local)
         wanted = ImportRequest(module, name)
