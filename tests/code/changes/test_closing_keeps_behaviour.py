@@ -390,7 +390,7 @@ LINE_BY_LINE = {
             head = file.readline()
             for line in file.readlines():
                 first, *rest = line.strip().split(",")
-                counts.setdefault(first.lower(), []).append(rest)
+                counts.update({first.lower(): rest})
                 found.append(int(first) + len(head))
                 total += len(line)
                 if total > 100:

@@ -35,7 +35,8 @@ _COMPARED = re.compile(
 def faked_names(top: Path) -> Iterator[tuple[str, bool]]:
     """Yield the names that tests below a folder replace, as they are written there, and whether these tests
     may look at the arguments."""
-    for path in islice(_test_files(top), _MOST_FILES):
+    tests = (path for path, is_test in python_files(top) if is_test)
+    for path in islice(tests, _MOST_FILES):
         try:
             text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MOST_BYTES else ""
         except OSError:
@@ -46,11 +47,12 @@ def faked_names(top: Path) -> Iterator[tuple[str, bool]]:
         yield from ((name, compares) for name in names)
 
 
-def _test_files(top: Path) -> Iterator[Path]:
+def python_files(top: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the Python files below a folder, and whether they are tests; not those of other packages."""
     for path in files_below(top, ".py"):
         parts = path.relative_to(top).parts[:-1]
-        if any(_TEST_FOLDER.match(each) for each in parts) or _TEST_FILE.match(path.name):
-            yield path
+        is_in_tests = any(_TEST_FOLDER.match(each) for each in parts)
+        yield path, is_in_tests or _TEST_FILE.match(path.name) is not None
 
 
 def files_below(top: Path, ending: str) -> Iterator[Path]:

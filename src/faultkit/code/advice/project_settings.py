@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from faultkit.code.advice.faked_names import faked_names, files_below
+from faultkit.code.advice.faked_names import faked_names, files_below, python_files
 from faultkit.code.changes.project import Project, normalized_name, sets_default_client
 
 _MARKERS = ("pyproject.toml", "setup.cfg", "setup.py", "package.json", "go.mod", ".git")
@@ -30,6 +30,7 @@ _PRETTIER = 80
 _PRETTIER_FILES = (".prettierrc", ".prettierrc.json")
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 _VERSION = re.compile(r"(\d+)\.(\d+)")
+_APPLICATION = re.compile(r"\b(?:FastAPI|Flask|Starlette)\(")
 _GO_REQUIRE = re.compile(r"^\s*(?:require\s+)?([\w./~-]+\.[\w./~-]+)\s+v\d", re.MULTILINE)
 _REQUIREMENTS = re.compile(r"^(requirements.*|.*-requirements|dev|test|base)\.(txt|in)$")
 
@@ -42,10 +43,28 @@ def project_of(path: str | os.PathLike[str], changed: Mapping[str, str] | None =
     file = Path(os.path.realpath(path))
     top = _top(file.parent)
     project = _settings(top) if top is not None else Project()
+    if file.suffix == ".py":
+        return replace(project, is_imported=_is_imported(file, top or file.parent))
     if file.suffix != ".go":
         return project
     texts = tuple(_go_texts(file, changed or {}))
     return replace(project, package=texts, sets_default_client=_sets_default_client(file, top))
+
+
+def _is_imported(file: Path, top: Path) -> bool:
+    """Return whether a file makes a web application, and another one that is no test names it in an import.
+
+    True if there are too many files to tell."""
+    if not _APPLICATION.search(_text(file)):
+        return False
+    name = re.escape(file.parent.name if file.stem == "__init__" else file.stem)
+    imports = re.compile(
+        rf"^[^#\n]*\bimport\b.*\b{name}\b|\bfrom\s+[\w.]*\b{name}\s+import\b|\bimport\s*\([^)]*\b{name}\b",
+        re.MULTILINE,
+    )
+    others = (path for path, is_test in python_files(top) if not is_test and path != file)
+    some = [*islice(others, _MOST_FILES + 1)]
+    return len(some) > _MOST_FILES or any(imports.search(_text(each)) for each in some)
 
 
 def _top(folder: Path) -> Path | None:

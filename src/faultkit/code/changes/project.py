@@ -26,6 +26,8 @@ class Project:
     """Names of the top-level Python packages and modules of the project."""
     package: tuple[tuple[str, str], ...] = ()
     """Names and texts of the other Go files in the same folder, with which the file shares its names."""
+    is_imported: bool = False
+    """Whether another Python file, which is no test, may import the file, which makes a web application."""
 
     sets_default_client: bool = False
     """Whether a file of the Go module may change the settings of http.DefaultClient."""

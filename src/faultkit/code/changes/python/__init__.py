@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from faultkit.code.changes.change import Codemod
+from faultkit.code.changes.python.blocking_calls import BLOCKING_CALLS
 from faultkit.code.changes.python.context_managers import CONTEXT_MANAGERS
 from faultkit.code.changes.python.error_handling import ERROR_MAPPING, EXIT_STATUS, STATUS_CHECK
 from faultkit.code.changes.python.limits import (
@@ -17,7 +18,7 @@ from faultkit.code.changes.python.limits import (
     SUBPROCESS_TIMEOUT,
 )
 from faultkit.code.changes.python.line_by_line import LINE_BY_LINE
-from faultkit.code.changes.python.replacements import BLOCKING_CALLS, MONOTONIC, MUTABLE_DEFAULT
+from faultkit.code.changes.python.replacements import MONOTONIC, MUTABLE_DEFAULT
 from faultkit.code.changes.python.retries import RETRY, RETRY_BOUNDS
 from faultkit.code.changes.python.shared_client import SHARED_CLIENT
 

@@ -12,6 +12,7 @@ from faultkit.code.changes.change import SAFE, Asks, Change, Codemod, Source, ed
 from faultkit.code.changes.project import Project
 from faultkit.code.changes.python.comments import comment_of, with_comment, without_comment
 from faultkit.code.changes.python.layout import wrapped
+from faultkit.code.changes.python.names import NameTakenError
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
 from faultkit.code.facts import Call, Facts
@@ -28,6 +29,11 @@ class CodemodContext:
     findings: tuple[Finding, ...]
     new: Rewriting
     dependencies: list[str] = field(default_factory=list)
+
+    @property
+    def code(self) -> str:
+        """The text of the tree: one that is indented has a line above it."""
+        return f"{self.tree.head}{self.source.text}"
 
     @property
     def facts(self) -> Facts:
@@ -87,7 +93,10 @@ def python_codemod(
         context = context_of(source, findings)
         if context is None:
             return None
-        collect(context)
+        try:
+            collect(context)
+        except NameTakenError:
+            return None
         if context.new.is_empty:
             return None
         edits = tuple(

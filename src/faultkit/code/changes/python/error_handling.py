@@ -9,8 +9,8 @@ from typing import TypeAlias, cast
 import libcst as cst
 
 from faultkit.code.changes.change import Source
-from faultkit.code.changes.python.codemod import CodemodContext, python_codemod, with_keyword
-from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in
+from faultkit.code.changes.python.codemod import CodemodContext, context_of, python_codemod, with_keyword
+from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in, variables_in
 from faultkit.code.changes.questions import always
 from faultkit.code.facts import Call, Scope
 from faultkit.code.facts.facts import is_within
@@ -158,13 +158,9 @@ _BY_LIBRARY = {
     "urllib": _Errors("urllib.error", "TimeoutError", ".URLError"),
 }
 _RAISE = {
-    "fastapi": ("fastapi", "HTTPException", "raise {}(status_code={}, detail={!r}) from error"),
-    "starlette": (
-        "starlette.exceptions",
-        "HTTPException",
-        "raise {}(status_code={}, detail={!r}) from error",
-    ),
-    "flask": ("flask", "abort", "{}({}, description={!r})"),
+    "fastapi": ("fastapi", "HTTPException", 'raise {}(status_code={}, detail="{}") from {}'),
+    "starlette": ("starlette.exceptions", "HTTPException", 'raise {}(status_code={}, detail="{}") from {}'),
+    "flask": ("flask", "abort", '{}({}, description="{}")'),
 }
 
 
@@ -206,7 +202,8 @@ def _wrap(
         return
     checks = [at for at, line in enumerate(lines) if at > places[0] and _checks_status(line)]
     first, last = places[0], max(*places, *checks, places[0])
-    handlers = list(_handlers(context, sorted({library for _, library in calls}), framework))
+    error = free_name(context.tree, "error", calls[0][0])
+    handlers = list(_handlers(context, sorted({library for _, library in calls}), framework, error))
     context.new.replace(function.body, lambda block: _wrapped(block, first, last, handlers))
 
 
@@ -219,7 +216,7 @@ def _checks_status(line: cst.CSTNode) -> bool:
 
 
 def _handlers(
-    context: CodemodContext, libraries: Sequence[str], framework: str
+    context: CodemodContext, libraries: Sequence[str], framework: str, error_name: str
 ) -> Iterator[cst.ExceptHandler]:
     module, name, answer = _RAISE[framework]
     context.dependencies.append(module.partition(".")[0])
@@ -233,8 +230,8 @@ def _handlers(
             if caught in seen:
                 continue
             seen.add(caught)
-            statement = answer.format(function, status, why).replace("'", '"')
-            binding = " as error" if "error" in statement.split(" from ")[-1:] else ""
+            statement = answer.format(function, status, why, error_name)
+            binding = f" as {error_name}" if "from" in answer else ""
             text = f"try:\n    pass\nexcept {caught}{binding}:\n    {statement}\n"
             new_try = cst.ensure_type(context.new.statements(text)[0], cst.Try)
             yield new_try.handlers[0]
@@ -250,26 +247,58 @@ def _wrapped(block: cst.CSTNode, first: int, last: int, handlers: list[cst.Excep
     return block.with_changes(body=[*block.body[:first], new_try, *block.body[last + 1 :]])
 
 
-_HANDLER_METHODS = (
-    "exception_handler",
-    "add_exception_handler",
-    "errorhandler",
-    "register_error_handler",
-    "middleware",
-    "add_middleware",
-)
+_APPLICATIONS = ("fastapi.FastAPI", "flask.Flask", "starlette.applications.Starlette")
+_ANSWERING = ("dependencies", "exception_handlers", "middleware", "route_class")
+"""Settings of an application that may answer errors of its handlers."""
+_APP_USES = frozenset(
+    (
+        "api_route", "config", "debug", "delete", "get", "head", "include_router", "logger", "name",
+        "on_event", "openapi", "options", "patch", "post", "put", "route", "run", "state", "test_client",
+        "title", "websocket",
+    )
+)  # fmt: skip
+"""Members of an application that answer no errors of its handlers."""
+_SERVERS = (
+    "uvicorn.run", "waitress.serve", "fastapi.testclient.TestClient", "starlette.testclient.TestClient",
+)  # fmt: skip
+_HANDLED = "Does nothing else of the application, such as an exception handler, answer these errors?"
 
 
 def _mapping_question(source: Source, finding: Finding) -> str:
-    """Ask unless the file makes the application, and adds nothing to it that could answer the errors."""
+    """Ask unless the file makes the application, alone has it, and adds nothing to it or to the handlers that
+    could answer the errors."""
+    context, call = context_of(source, (finding,)), source.call_at(finding)
     made = source.facts.calls_named(*_APPLICATIONS)
-    adds = source.facts.calls_of_method(*_HANDLER_METHODS)
-    if made and not adds and not any(each.has("exception_handlers", "middleware") for each in made):
-        return ""
-    return "Does nothing else of the application, such as an exception handler, answer these errors?"
+    if context is None or call is None or not made or source.project.is_imported:
+        return _HANDLED
+    if source.facts.calls_named("fastapi.Depends", "fastapi.Security"):
+        return _HANDLED
+    apps = {name for each in made for name in each.assigned}
+    if any(len(each.assigned) != 1 or each.spreads or each.has(*_ANSWERING) for each in made):
+        return _HANDLED
+    for _, route in calls_in_routes(call, source.facts):
+        if any(each.receiver_written not in apps for each in route.decorators):
+            return _HANDLED
+        names = [each.value for each in variables_in(context.tree, context.tree.module)]
+        if names.count(route.short_name) != 1:
+            # Its other callers may handle the errors.
+            return _HANDLED
+    uses = (each for each in variables_in(context.tree, context.tree.module) if each.value in apps)
+    return "" if all(_answers_nothing(context, each) for each in uses) else _HANDLED
 
 
-_APPLICATIONS = ("fastapi.FastAPI", "flask.Flask", "starlette.applications.Starlette")
+def _answers_nothing(context: CodemodContext, app: cst.Name) -> bool:
+    """Return whether a use of an application adds nothing to it that could answer errors."""
+    above = context.tree.parent(app)
+    if isinstance(above, cst.AssignTarget):
+        return True
+    if isinstance(above, cst.Attribute):
+        return above.attr.value in _APP_USES and not isinstance(context.tree.parent(above), cst.AssignTarget)
+    call = context.tree.parent(above) if isinstance(above, cst.Arg) else None
+    return call is not None and any(
+        context.node(each) is call for each in context.facts.calls_named(*_SERVERS)
+    )
+
 
 ERROR_MAPPING = python_codemod(
     "error-mapping",

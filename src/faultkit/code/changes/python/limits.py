@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeGuard
 
 import libcst as cst
@@ -11,10 +12,12 @@ from faultkit.code.changes.python.codemod import (
     CodemodContext,
     add_keyword,
     add_keywords,
+    context_of,
     keyword_of,
     python_codemod,
     with_keyword,
 )
+from faultkit.code.changes.python.names import replaces_parts_of
 from faultkit.code.changes.python.rewriting import NodeChange, spaced
 from faultkit.code.changes.python.tree import free_name, nodes_in, variables_in
 from faultkit.code.changes.questions import STREAM, always, ends_soon, faked_question, is_stream
@@ -31,9 +34,28 @@ _PLAIN = ("requests", "urllib", "urllib3")
 _AIOHTTP = "How long may the slowest call take? aiohttp allows 300 s."
 _OWN_LIMITS = ("mount", "send", "request", "get_adapter")
 """Methods of a session whose use, or replacement, may give all its calls a limit."""
+_FOR_ALL = ("socket.setdefaulttimeout", "urllib.request.install_opener")
+"""Functions that may give all calls of a process a limit."""
+_PACKAGES = frozenset(("requests", "socket", "urllib", "urllib3"))
+_MEMBERS = frozenset(
+    ("delete", "get", "get_adapter", "head", "options", "patch", "post", "put", "request", "send", "urlopen")
+)
+"""Members of packages and sessions, which a program may replace by functions without a limit."""
+_GIVEN_SESSION = (
+    "Has the session no limit of its own, such as one of an adapter, from where it is made or passed?"
+)
+_SESSION_USES = frozenset(
+    (
+        "auth", "cert", "close", "cookies", "delete", "get", "head", "headers", "max_redirects", "options",
+        "params", "patch", "post", "proxies", "put", "request", "trust_env", "urlopen", "verify",
+    )
+)  # fmt: skip
+"""Members of a session that give it no limit, nor to anything else."""
 
 
 def _collect_http_timeout(context: CodemodContext) -> None:
+    if context.facts.calls_named(*_FOR_ALL) or replaces_parts_of(context.code, _PACKAGES, _MEMBERS):
+        return
     for _, call, node in context.calls():
         library = library_of(call)
         if library is None or keyword_of(node, "timeout") is not None or _has_own_limit(context, call):
@@ -80,7 +102,47 @@ def _http_question(source: Source, finding: Finding) -> str:
         return _AIOHTTP
     if is_stream(call, source.facts):
         return STREAM
+    if _is_session_passed(source, finding, call):
+        return _GIVEN_SESSION
     return faked_question(source.project, call.name, compares=True)
+
+
+def _is_session_passed(source: Source, finding: Finding, call: Call) -> bool:
+    """Return whether a session may be used in a way that is not seen: made elsewhere, passed or returned."""
+    if call.receiver in _PLAIN or call.receiver in ("requests.api", "urllib.request"):
+        return False
+    context = context_of(source, (finding,))
+    if context is None or call.origin is None:
+        return True
+    return not all(
+        _is_plain_use(context, use)
+        for name in call.origin.assigned
+        for use in _uses_of(context, name, call.origin)
+    )
+
+
+def _uses_of(context: CodemodContext, name: str, made: Call) -> Iterator[cst.BaseExpression]:
+    """Yield where a name stands: a member in the whole text, a variable in the function that makes it."""
+    owner, _, last = name.rpartition(".")
+    if owner:
+        every = nodes_in(context.tree.module, cst.Attribute)
+        yield from (each for each in every if each.attr.value == last)
+        return
+    node = context.node(made)
+    function = None if node is None else context.tree.function(node)
+    names = variables_in(context.tree, function or context.tree.module)
+    yield from (each for each in names if each.value == name)
+
+
+def _is_plain_use(context: CodemodContext, session: cst.BaseExpression) -> bool:
+    """Return whether a use neither gives a session a limit nor hands it on."""
+    above = context.tree.parent(session)
+    if isinstance(above, cst.Attribute):
+        return above.value is session and above.attr.value in _SESSION_USES
+    if isinstance(above, cst.AssignTarget):
+        assign = context.tree.parent(above)
+        return isinstance(assign, cst.Assign) and isinstance(assign.value, cst.Call)
+    return isinstance(above, (cst.AsName, cst.WithItem))
 
 
 HTTP_TIMEOUT = python_codemod(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import libcst as cst
 
@@ -32,11 +33,15 @@ _COMPUTES = re.compile(
 _ACTS: tuple[type[cst.CSTNode], ...] = (
     cst.Await, cst.Yield, cst.With, cst.Import, cst.ImportFrom, cst.FunctionDef, cst.ClassDef,
 )  # fmt: skip
-_VALUES = (
-    cst.BaseString, cst.BaseNumber, cst.BaseComp, cst.List, cst.Tuple, cst.Dict, cst.Set,
-    cst.BinaryOperation, cst.Comparison,
-)  # fmt: skip
-"""Expressions whose values are plain data."""
+_COLLECTIONS = (cst.BaseComp, cst.List, cst.Tuple, cst.Dict, cst.Set)
+_COLLECTS = re.compile(
+    r"^(dict|enumerate|frozenset|list|max|min|reversed|set|sorted|sum|tuple|zip|(collections|itertools)\..+)$"
+)
+"""Those of them whose results hold what they are given."""
+_Kind: TypeAlias = int
+_UNKNOWN, _COLLECTION, _DATA = range(3)
+"""An object that may do anything; a collection, of which only the own methods are known to change no file; a
+text, a number, or what is made of them alone."""
 
 
 def _collect_line_by_line(context: CodemodContext) -> None:
@@ -131,48 +136,89 @@ def _only_computes(context: CodemodContext, part: cst.CSTNode) -> bool:
 
 
 def _is_computed(context: CodemodContext, call: cst.Call, asked: frozenset[str]) -> bool:
-    """Return whether a call is of a known function, or of a method of plain data."""
+    """Return whether a call is of a known function, or of a method of data."""
     name = context.resolved_name(call)
     if _COMPUTES.match(name):
         return not any(each.keyword is not None and each.keyword.value == "file" for each in call.args)
-    return isinstance(call.func, cst.Attribute) and _is_data(context, call.func.value, asked)
+    return isinstance(call.func, cst.Attribute) and _kind(context, call.func.value, asked) != _UNKNOWN
 
 
-def _is_data(context: CodemodContext, value: cst.BaseExpression | None, asked: frozenset[str]) -> bool:
-    """Return whether a value is a text, a number or a collection: its methods change no file."""
-    while isinstance(value, cst.Subscript):
-        value = value.value
+def _kind(context: CodemodContext, value: cst.BaseExpression | None, asked: frozenset[str]) -> _Kind:
+    """Return what is known of a value whose methods are called."""
+    if isinstance(value, cst.Subscript):
+        return _held(_kind(context, value.value, asked))
     if isinstance(value, cst.Call):
-        return _is_computed(context, value, asked)
+        name = context.resolved_name(value)
+        if _COMPUTES.match(name):
+            return _COLLECTION if _COLLECTS.match(name) else _DATA
+        is_method = isinstance(value.func, cst.Attribute)
+        return (
+            _held(_kind(context, cst.ensure_type(value.func, cst.Attribute).value, asked))
+            if is_method
+            else _UNKNOWN
+        )
+    if isinstance(value, cst.BinaryOperation):
+        return min(_kind(context, value.left, asked), _kind(context, value.right, asked))
     if not isinstance(value, cst.Name):
-        return isinstance(value, _VALUES)
+        is_data = isinstance(value, (cst.BaseString, cst.BaseNumber, cst.Comparison))
+        return _DATA if is_data else _COLLECTION if isinstance(value, _COLLECTIONS) else _UNKNOWN
     if value.value in asked:
-        return True
+        return _DATA
     scope = context.tree.function(value) or context.tree.module
     uses = [each for each in variables_in(context.tree, scope) if each.value == value.value]
     bindings = [each for each in uses if is_binding(context.tree, each)]
-    return bool(bindings) and all(_binds_data(context, each, asked | {value.value}) for each in bindings)
+    asked |= {value.value}
+    return min((_bound_kind(context, each, asked) for each in bindings), default=_UNKNOWN)
 
 
-def _binds_data(context: CodemodContext, name: cst.Name, asked: frozenset[str]) -> bool:
-    """Return whether a name is bound to plain data there: to lines of a file, or to what is made of them."""
+def _held(kind: _Kind) -> _Kind:
+    """Return the kind of what a value of a kind holds or gives."""
+    return _DATA if kind == _DATA else _UNKNOWN
+
+
+def _bound_kind(context: CodemodContext, name: cst.Name, asked: frozenset[str]) -> _Kind:
+    """Return the kind of what a name is bound to in one place."""
     for above in context.tree.around(name):
-        if isinstance(above, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
-            return _is_data(context, above.value, asked)
+        if isinstance(above, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+            return _kind(context, above.value, asked)
+        if isinstance(above, cst.Assign):
+            return min(_part_kind(context, each.target, above.value, name, asked) for each in above.targets)
         if isinstance(above, (cst.For, cst.CompFor)):
-            return _gives_data(context, above.iter, asked)
+            return _kind_in_loop(context, above.iter, asked)
         if isinstance(above, (cst.Param, cst.BaseCompoundStatement)):
-            return False
-    return False
+            return _UNKNOWN
+    return _UNKNOWN
 
 
-def _gives_data(context: CodemodContext, value: cst.BaseExpression, asked: frozenset[str]) -> bool:
-    """Return whether a loop over a value gives plain data: lines, numbers, or what a method of data gives."""
-    if not isinstance(value, cst.Call):
-        return False
-    if not isinstance(value.func, cst.Attribute):
-        return context.resolved_name(value) == "range"
-    return value.func.attr.value == "readlines" or _is_data(context, value.func.value, asked)
+def _part_kind(
+    context: CodemodContext,
+    target: cst.CSTNode,
+    value: cst.BaseExpression,
+    name: cst.Name,
+    asked: frozenset[str],
+) -> _Kind:
+    """Return the kind of what a name gets of an assignment: `found, total = [], 0`."""
+    if target is name:
+        return _kind(context, value, asked)
+    if (
+        isinstance(target, cst.Tuple)
+        and isinstance(value, cst.Tuple)
+        and len(target.elements) == len(value.elements)
+    ):
+        pairs = zip(target.elements, value.elements, strict=True)
+        return next(
+            (_kind(context, part.value, asked) for each, part in pairs if each.value is name), _UNKNOWN
+        )
+    return _held(_kind(context, value, asked))
+
+
+def _kind_in_loop(context: CodemodContext, value: cst.BaseExpression, asked: frozenset[str]) -> _Kind:
+    """Return the kind of what a loop over a value gives: lines, numbers, or parts of data."""
+    if isinstance(value, cst.Call):
+        is_lines = isinstance(value.func, cst.Attribute) and value.func.attr.value == "readlines"
+        if is_lines or context.resolved_name(value) == "range":
+            return _DATA
+    return _held(_kind(context, value, asked))
 
 
 def _question(source: Source, finding: Finding) -> str:

@@ -1,149 +1,36 @@
-"""Codemods that replace one expression: blocking calls, mutable defaults, wall clocks."""
+"""Codemods that replace one expression: mutable defaults, wall clocks."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import libcst as cst
+from libcst.helpers import get_full_name_for_node
 
 from faultkit.code.changes.change import Source
-from faultkit.code.changes.python.codemod import CodemodContext, parenthesised, python_codemod, with_first
-from faultkit.code.changes.python.rewriting import NodeChange, known_name
+from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
+from faultkit.code.changes.python.names import bound_names, classes, replaces_parts_of
+from faultkit.code.changes.python.rewriting import known_name
 from faultkit.code.changes.python.tree import nodes_in, variables_in
-from faultkit.code.changes.questions import faked_question
-from faultkit.code.facts import Call, Facts
-from faultkit.code.facts.facts import is_within
-from faultkit.code.languages.syntax import Span
-from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.changes.questions import always, faked_question
 from faultkit.code.rules.rule import Finding
 
-# Calls that block an event loop: an async variant is awaited if there is one, else a thread runs the call.
-
-
-_Move: TypeAlias = Callable[[cst.Call, cst.BaseExpression], cst.Call]
-_SLUGS = ("blocking-call-in-async-code",)
-_NOT_IN_THREADS = ("sqlite3.connect", "open", "io.open")
-"""Calls whose result belongs to the thread that made it, or that do their work later, on the result."""
-
-
-def _collect_blocking_calls(context: CodemodContext) -> None:
-    # Also those of rules that are off: their changes may be asked for afterwards.
-    all_findings = findings_of(context.source.text, context.source.language, rules=RULES)
-    others = [each for each in all_findings if each.rule.slug not in _SLUGS]
-    for finding, call, node in context.calls():
-        function = context.tree.function(node)
-        if function is None or function.asynchronous is None or context.new.has(node):
-            continue
-        if _is_head(context, node) or call.name in _NOT_IN_THREADS or "connect()" in call.name:
-            continue
-        if call.name != "time.sleep" and not context.project.supports_python(3, 9):
-            # asyncio.to_thread is new in Python 3.9.
-            continue
-        loop = context.new.need("asyncio")
-        change: _Move
-        if call.name == "time.sleep":
-            change, name = _awaitable, f"{loop}.sleep"
-        else:
-            is_open = any(each.span == finding.span for each in others)
-            if is_open and any(nodes_in(node, cst.NamedExpr)):
-                # A name that is bound inside a lambda is unknown outside of it.
-                continue
-            change, name = _in_lambda if is_open else _in_thread, f"{loop}.to_thread"
-        context.new.replace(node, _awaited(context, node, change, context.new.expression(name)))
-
-
-def _awaitable(call: cst.Call, function: cst.BaseExpression) -> cst.Call:
-    return call.with_changes(func=function)
-
-
-def _in_thread(call: cst.Call, to_thread: cst.BaseExpression) -> cst.Call:
-    return with_first(call, to_thread, call.func)
-
-
-def _in_lambda(call: cst.Call, to_thread: cst.BaseExpression) -> cst.Call:
-    """Return the call written out in a lambda, so that other rules still find problems in it."""
-    body = call.with_changes(lpar=(), rpar=())
-    space = cst.MaybeSentinel.DEFAULT
-    return cst.Call(to_thread, [cst.Arg(cst.Lambda(cst.Parameters(), body, whitespace_after_lambda=space))])
-
-
-def _is_head(context: CodemodContext, node: cst.Call) -> bool:
-    """Return whether the call heads a `with` such as `with urlopen(u) as f:`, whose block also waits."""
-    return isinstance(context.tree.parent(node), cst.WithItem)
-
-
-def _awaited(
-    context: CodemodContext,
-    node: cst.Call,
-    change: _Move,
-    function: cst.BaseExpression,
-) -> NodeChange:
-    def step(each: cst.CSTNode) -> cst.CSTNode:
-        call = cst.ensure_type(each, cst.Call)
-        waits = cst.Await(
-            change(call, function).with_changes(lpar=(), rpar=()), lpar=call.lpar, rpar=call.rpar
-        )
-        above = context.tree.parent(node)
-        tight = isinstance(above, (cst.Attribute, cst.Subscript, cst.Call, cst.Await, cst.BinaryOperation))
-        return parenthesised(waits) if tight else waits
-
-    return step
-
-
-def _blocking_question(source: Source, finding: Finding) -> str:
-    call = source.call_at(finding)
-    held = () if call is None else source.facts.managed_around(call)
-    if any(_LOCK.search(each.written) for each in held):
-        return "A lock is held during the call: may other tasks, which may want it, run meanwhile?"
-    if _has_other_loops(source):
-        return "Does asyncio alone run this code? Calls of asyncio fail in an event loop of Trio or Curio."
-    if call is not None and _is_of_this_text(call, source.facts):
-        return f"May {call.written} run in another thread: is what it uses safe there, and no event loop?"
-    return "" if call is None else faked_question(source.project, call.name)
-
-
-def _has_other_loops(source: Source) -> bool:
-    """Return whether another event loop than that of asyncio may run the code."""
-    if source.facts.imports_any(*_OTHER_LOOPS):
-        return True
-    declared = source.project.declared or frozenset()
-    return bool(declared & {*_OTHER_LOOPS}) and not source.facts.imports_any("asyncio")
-
-
-_OTHER_LOOPS = ("trio", "anyio", "curio")
-
-
-def _is_of_this_text(call: Call, facts: Facts) -> bool:
-    """Return whether the text defines the function: it may change what other tasks use, without a lock."""
-    return any(call in facts.callers_of(scope) for scope in facts.scopes if scope.short_name == call.method)
-
-
-_LOCK = re.compile(r"lock|mutex|semaphore|condition", re.IGNORECASE)
-
-BLOCKING_CALLS = python_codemod(
-    "blocking-calls",
-    _SLUGS,
-    "let the event loop go on while a call waits",
-    _collect_blocking_calls,
-    asks=_blocking_question,
-    stage=1,
-)
-
-
-# Mutable defaults.
+# Mutable defaults. A default that is changed, returned or stored may keep values on purpose, so the change
+# always asks; one that is only read is not found.
 
 
 _MAY_BE_NONE = re.compile(r"\bOptional\[|\bNone\b")
 _ON_PURPOSE = re.compile(r"^_|cache|memo|state|registry|seen", re.IGNORECASE)
+_MAKERS = frozenset(("list", "dict", "set"))
 
 
 def _collect_mutable_default(context: CodemodContext) -> None:
     wanted = {each.span for each in context.findings}
     optional = _none_of(context)
     for function in nodes_in(context.tree.module, cst.FunctionDef):
-        if not isinstance(function.body, cst.IndentedBlock):
+        if not isinstance(function.body, cst.IndentedBlock) or _shares_docstring_line(function):
             continue
         found = [
             param
@@ -166,29 +53,38 @@ def _collect_mutable_default(context: CodemodContext) -> None:
         _at_start(context, function.body, function.get_docstring() is not None, lines)
 
 
+def _shares_docstring_line(function: cst.FunctionDef) -> bool:
+    """Return whether the docstring shares its line with a statement, before which there is no place."""
+    first = function.body.body[0]
+    is_shared = isinstance(first, cst.SimpleStatementLine) and len(first.body) > 1
+    return is_shared and function.get_docstring() is not None
+
+
 def _is_mistake(context: CodemodContext, name: str, default: cst.BaseExpression) -> bool:
     """Return whether a mutable default is a mistake: some keep values on purpose, some are built only
     once."""
-    makers = {"list", "dict", "set"}
+    makers = _MAKERS - {*bound_names(context.code)}
     return not _ON_PURPOSE.search(name) and all(
         each.value in makers for each in variables_in(context.tree, default)
     )
 
 
 def _handles_none(context: CodemodContext, param: cst.Param, body: cst.CSTNode) -> bool:
-    """Return whether None has a meaning of its own there already: the annotation allows it, or it is compared
-    with."""
+    """Return whether None has a meaning of its own there already: the annotation allows it, or the function
+    compares the value with it, or asks for the type of the value."""
     if param.annotation is not None and _MAY_BE_NONE.search(context.tree.code(param.annotation.annotation)):
         return True
-    return any(
-        isinstance(each.left, cst.Name)
-        and each.left.value == param.name.value
-        and any(
-            isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
-            for target in each.comparisons
-        )
-        for each in nodes_in(body, cst.Comparison)
+    name = param.name.value
+    tests = (
+        *(each for each in nodes_in(body, cst.Comparison) if "None" in _names_in(each)),
+        *(each.subject for each in nodes_in(body, cst.Match)),
+        *(each for each in nodes_in(body, cst.Call) if {"isinstance", "type"} & _names_in(each.func)),
     )
+    return any(name in _names_in(each) for each in tests)
+
+
+def _names_in(node: cst.CSTNode) -> set[str]:
+    return {each.value for each in nodes_in(node, cst.Name)}
 
 
 def _none_of(context: CodemodContext) -> str:
@@ -202,11 +98,47 @@ def _none_of(context: CodemodContext) -> str:
 
 def _without_value(context: CodemodContext, param: cst.Param, optional: str) -> cst.Param:
     annotation = param.annotation
-    if annotation is not None:
+    if annotation is not None and _is_type(context, annotation.annotation):
         text = context.tree.code(annotation.annotation)
-        if not text.startswith("Any") and not isinstance(annotation.annotation, cst.SimpleString):
-            annotation = annotation.with_changes(annotation=context.new.expression(optional.format(text)))
+        annotation = annotation.with_changes(annotation=context.new.expression(optional.format(text)))
     return param.with_changes(default=cst.Name("None"), annotation=annotation)
+
+
+_TYPES = frozenset(
+    (
+        "bytearray",
+        "bytes",
+        "dict",
+        "float",
+        "frozenset",
+        "int",
+        "list",
+        "object",
+        "set",
+        "str",
+        "tuple",
+        "type",
+    )
+)
+_TYPING = ("typing", "typing_extensions", "collections")
+
+
+def _is_type(context: CodemodContext, annotation: cst.BaseExpression) -> bool:
+    """Return whether an annotation is sure to be a type, and may be joined with None: `[int]`, "Item" in
+    quotes or a name from elsewhere may not."""
+    if isinstance(annotation, cst.Subscript):
+        return _is_type(context, annotation.value)
+    if isinstance(annotation, cst.BinaryOperation):
+        sides = annotation.left, annotation.right
+        return isinstance(annotation.operator, cst.BitOr) and all(_is_type(context, each) for each in sides)
+    if not isinstance(annotation, (cst.Name, cst.Attribute)):
+        return False
+    name = get_full_name_for_node(annotation) or ""
+    origins = bound_names(context.code).get(name.partition(".")[0])
+    if origins is None:
+        return name in _TYPES
+    is_typing = all(each.partition(".")[0] in _TYPING for each in origins)
+    return (is_typing and name.rpartition(".")[2] != "Any") or name in classes(context.code)
 
 
 def _at_start(context: CodemodContext, body: cst.IndentedBlock, has_docstring: bool, lines: str) -> None:
@@ -218,60 +150,71 @@ def _at_start(context: CodemodContext, body: cst.IndentedBlock, has_docstring: b
         context.new.before(first, lines, below_comments=False)
 
 
-def _default_question(source: Source, finding: Finding) -> str:
-    """Ask if a decorator, such as that of a route or a command, may read the defaults of the function."""
-    place = Span(finding.span.start + source.shift, finding.span.end + source.shift)
-    for scope in source.facts.scopes:
-        is_default = is_within(place, scope.span) and not is_within(place, scope.body)
-        if is_default and any(each.method not in _HARMLESS for each in scope.decorators):
-            return "Does no decorator of the function read its defaults, and may callers see None there?"
-    return ""
-
-
-_HARMLESS = frozenset(
-    ("staticmethod", "classmethod", "property", "contextmanager", "asynccontextmanager", "wraps", "override")
-)
-
 MUTABLE_DEFAULT = python_codemod(
     "mutable-default",
     ("mutable-default-argument",),
     "make a default value anew for every call",
     _collect_mutable_default,
-    asks=_default_question,
+    asks=always(
+        "Is nothing kept in the default from one call to the next on purpose, and does nothing pass None "
+        "there, or read the default, as decorators may?"
+    ),
 )
 
 
-# Durations by `time.monotonic`. A clock is replaced only where its time is used for nothing but differences:
-# a time that is also stored or shown must stay a date.
+# Durations by `time.monotonic`. A clock is replaced only where its time is used for nothing but differences
+# in the same function, of which both sides are replaced: a time that is also stored or shown stays a date.
+
+
+_OF_LOCALS = frozenset(("locals", "vars", "dir", "eval", "exec"))
+_OF_FRAMES = frozenset(("_getframe", "currentframe", "f_locals", "stack"))
+"""Names by which a text may read the variables of another function."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """A difference of two times, the function that it is in, and the clocks that its sides read."""
+
+    node: cst.BinaryOperation
+    function: cst.FunctionDef
+    clocks: tuple[cst.Call, ...]
+
+    @property
+    def names(self) -> set[str]:
+        return {each.value for each in (self.node.left, self.node.right) if isinstance(each, cst.Name)}
 
 
 def _collect_monotonic(context: CodemodContext) -> None:
-    clocks = context.facts.calls_named("time.time")
-    differences = [each.span for each in context.findings]
+    if replaces_parts_of(context.code, frozenset(("time",))) or _names_in(context.tree.module) & _OF_FRAMES:
+        return
+    differences = [*_differences(context)]
+    kept: list[_Difference] = []
+    # A name that one difference cannot have is lost for the others, too.
+    while kept != differences:
+        kept, differences = (
+            differences,
+            [each for each in differences if _is_closed(each, differences, context)],
+        )
+    for function in {clock.func: None for each in kept for clock in each.clocks}:
+        context.new.swap(function, context.new.expression(context.new.member("time", "monotonic")))
+
+
+def _differences(context: CodemodContext) -> Iterator[_Difference]:
+    clocks = {found for call in context.facts.calls_named("time.time") if (found := context.node(call))}
     for finding in context.findings:
         node = context.tree.at(finding.span, cst.BinaryOperation)
-        if node is None:
+        function = None if node is None else context.tree.function(node)
+        if node is None or function is None or not isinstance(node.operator, cst.Subtract):
             continue
-        scope: cst.CSTNode = context.tree.function(node) or context.tree.module
-        sides = [_clocks_of(context, side, clocks, scope) for side in (node.left, node.right)]
-        names = {each.value for each in (node.left, node.right) if isinstance(each, cst.Name)}
-        if not all(sides) or not all(
-            _is_for_differences(context, scope, name, differences) for name in names
-        ):
-            continue
-        for call in {each for side in sides for each in side}:
-            function = call.func
-            if not context.new.has(function):
-                context.new.swap(function, context.new.expression(context.new.member("time", "monotonic")))
+        sides = [_clocks_of(side, clocks, function) for side in (node.left, node.right)]
+        if all(sides) and not _names_in(function) & _OF_LOCALS:
+            yield _Difference(node, function, tuple(each for side in sides for each in side))
 
 
-def _clocks_of(
-    context: CodemodContext, side: cst.BaseExpression, clocks: tuple[Call, ...], scope: cst.CSTNode
-) -> list[cst.Call]:
+def _clocks_of(side: cst.BaseExpression, clocks: set[cst.Call], scope: cst.CSTNode) -> list[cst.Call]:
     """Return clock calls that a side is, or that its name holds; none if the name has other values, too."""
-    nodes = {node: call for call in clocks if (node := context.node(call)) is not None}
     if isinstance(side, cst.Call):
-        return [side] if side in nodes else []
+        return [side] if side in clocks else []
     if not isinstance(side, cst.Name):
         return []
     values = [
@@ -280,19 +223,23 @@ def _clocks_of(
         for target in assign.targets
         if isinstance(target.target, cst.Name) and target.target.value == side.value
     ]
-    found = [each for each in values if isinstance(each, cst.Call) and each in nodes]
+    found = [each for each in values if isinstance(each, cst.Call) and each in clocks]
     return found if len(found) == len(values) else []
 
 
-def _is_for_differences(
-    context: CodemodContext, scope: cst.CSTNode, name: str, differences: list[Span]
-) -> bool:
-    """Return whether nothing else reads or sets it."""
+def _is_closed(difference: _Difference, all_of_them: list[_Difference], context: CodemodContext) -> bool:
+    """Return whether its names are set and read in its function only, and read in such differences only."""
+    sides = {
+        side
+        for each in all_of_them
+        if each.function is difference.function
+        for side in (each.node.left, each.node.right)
+    }
     return all(
-        isinstance(context.tree.parent(each), cst.AssignTarget)
-        or any(is_within(context.tree.span(each), span) for span in differences)
-        for each in variables_in(context.tree, scope)
-        if each.value == name
+        context.tree.function(each) is difference.function
+        and (each in sides or isinstance(context.tree.parent(each), cst.AssignTarget))
+        for each in variables_in(context.tree, difference.function)
+        if each.value in difference.names
     )
 
 

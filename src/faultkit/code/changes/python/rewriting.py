@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias, cast
 
 import libcst as cst
 from libcst.helpers import get_full_name_for_node
 
 from faultkit.code.changes.python.comments import comment_of, with_comment, without_comment
+from faultkit.code.changes.python.names import NameTakenError, is_taken
 from faultkit.code.changes.python.tree import Tree
 
 # Imports at the top of a file: which names are known, and where a new import belongs. New imports stand where
 # isort would put them: standard library, packages, own modules; in each group plain imports first, by name.
 
 
-_STANDARD = frozenset(
+STANDARD = frozenset(
     (
         "abc", "argparse", "array", "ast", "asyncio", "atexit", "base64", "bisect", "builtins", "bz2",
         "calendar", "cmath", "codecs", "collections", "concurrent", "configparser", "contextlib",
@@ -231,7 +233,7 @@ def _group(line: cst.CSTNode, own: frozenset[str]) -> int:
         return _FUTURE
     if is_relative:
         return _RELATIVE
-    if root in _STANDARD:
+    if root in STANDARD:
         return _OWN_STANDARD
     return _FIRST_PARTY if root in own else _PACKAGES
 
@@ -268,6 +270,10 @@ class Rewriting:
         self._after: dict[cst.CSTNode, list[cst.BaseStatement]] = {}
         self._unwrapped: set[cst.CSTNode] = set()
         self._wanted: list[ImportRequest] = []
+
+    @cached_property
+    def _code(self) -> str:
+        return self.tree.module.code
 
     @property
     def is_empty(self) -> bool:
@@ -321,25 +327,27 @@ class Rewriting:
         return cst.parse_expression(text, config=self.tree.module.config_for_parsing)
 
     def need(self, module: str, name: str = "") -> str:
-        """Return the local name of a module or of a name in it; it is imported if it is not yet."""
+        """Return the local name of a module or of a name in it; it is imported if it is not yet.
+
+        Raises NameTakenError if the file binds the name to anything else."""
         found = known_name(self.tree.module, module, name)
-        if found is not None:
-            return found
+        local = found or name or module
+        is_new, root = found is None, module.partition(".")[0]
+        # An own module hides one of the standard library, such as `random.py` beside the file.
+        if is_taken(self._code, local.partition(".")[0], module, name, is_new=is_new) or (
+            is_new and root in self._own & STANDARD
+        ):
+            raise NameTakenError(local)
         wanted = ImportRequest(module, name)
-        if wanted not in self._wanted:
+        if is_new and wanted not in self._wanted:
             self._wanted.append(wanted)
-        return name or module
+        return local
 
     def member(self, module: str, name: str) -> str:
         """Return the local name of something in a module, imported in the way the file imports from it."""
-        found = known_name(self.tree.module, module, name)
-        if found is not None:
-            return found
-        return (
-            self.need(module, name)
-            if imports_from(self.tree.module, module)
-            else f"{self.need(module)}.{name}"
-        )
+        if known_name(self.tree.module, module, name) is not None or imports_from(self.tree.module, module):
+            return self.need(module, name)
+        return f"{self.need(module)}.{name}"
 
     def done(self) -> str:
         """Return the new text."""
