@@ -84,6 +84,13 @@ class Show@ {
   show@(tick) { return tick; }
 }
 """
+COPIES = """\
+const fs = require("fs");
+function copy@(source) {
+  const out@ = fs.createWriteStream("a@");
+  source.on("data", (part) => { out@.write(part); });
+}
+"""
 PAGES = """\
 const querystring = { type: "object", properties: { limit: { type: "integer", minimum: 1 } } };
 export async function routes@(app) {
@@ -101,6 +108,7 @@ export async function routes@(app) {
         ("http-call-without-timeout", "python", REQUEST),
         ("unbounded-fan-out", "javascript", FAN_OUT),
         ("listener-leak", "javascript", LISTENERS),
+        ("backpressure-ignored", "javascript", COPIES),
         ("unbounded-page-size", "javascript", PAGES),
     ],
 )

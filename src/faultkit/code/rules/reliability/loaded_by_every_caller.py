@@ -216,7 +216,7 @@ def _is_static(name: str, facts: Facts) -> bool:
     """Return whether a member belongs to its class and a variable to the file: all objects share it."""
     if name in facts.file_names:
         return True
-    return re.search(rf"\bstatic\b[^;=(){{}}]*\b{re.escape(name)}\b", facts.whole_text) is not None
+    return TextPattern(rf"\bstatic\b[^;=(){{}}]*\b{re.escape(name)}\b").is_in(facts.whole_text)
 
 
 _EXPIRES = lazy_regex(
