@@ -77,6 +77,28 @@ async function row@(id) { return pool@.query("select * from a where id = $1", [i
 async function one@(id) { return row@(id); }
 async function all@(ids) { return Promise.all(ids.map((id) => fetch("https://a.example/" + id))); }
 """
+LISTENERS = """\
+class Show@ {
+  start() { const seen = this.items.get(1); this.bus@.on("tick", (tick) => this.show@(tick)); }
+  stop() { this.bus@.off("tick", this.show@); }
+  show@(tick) { return tick; }
+}
+"""
+COPIES = """\
+const fs = require("fs");
+function copy@(source) {
+  const out@ = fs.createWriteStream("a@");
+  source.on("data", (part) => { out@.write(part); });
+}
+"""
+PAGES = """\
+const querystring = { type: "object", properties: { limit: { type: "integer", minimum: 1 } } };
+export async function routes@(app) {
+  app.get("/rows@", { schema: { querystring } }, async (request) => {
+    return db.selectFrom("row").selectAll().limit(request.query.limit).execute();
+  });
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -85,6 +107,9 @@ async function all@(ids) { return Promise.all(ids.map((id) => fetch("https://a.e
         ("unchecked-response-status", "python", REQUEST),
         ("http-call-without-timeout", "python", REQUEST),
         ("unbounded-fan-out", "javascript", FAN_OUT),
+        ("listener-leak", "javascript", LISTENERS),
+        ("backpressure-ignored", "javascript", COPIES),
+        ("unbounded-page-size", "javascript", PAGES),
     ],
 )
 def test_twice_as_many_copies_take_twice_the_calls(slug: str, language: str, code: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Loop, Scope
@@ -317,6 +318,7 @@ def _java(loop: Loop, item: str, source: str, facts: Facts) -> Iterator[_Found]:
             yield call.span, f"{item}.{parts[1]}()", POSSIBLE
 
 
+@lru_cache(maxsize=4)
 def _fetched(facts: Facts) -> set[str] | None:
     """Return the relations that some query of this text loads with its rows; None if that may be any."""
     if _ALL_FETCHED.search(facts.whole_text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, is_within
@@ -56,11 +57,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         scope = facts.named_function_of(call)
         around = facts.text(scope.span) if scope is not None else facts.whole_text
-        if _WAITS.search(around) or not _is_stream(call, facts):
+        if _waits(around) or not _is_stream(call, facts):
             continue
         if _is_repeated(call, facts):
             what = f"{call.written}() is called again whether the other side takes the data or not"
             yield Hit(call.span, what, LIKELY)
+
+
+@lru_cache(maxsize=4)
+def _waits(text: str) -> bool:
+    return _WAITS.search(text) is not None
 
 
 def _is_stream(call: Call, facts: Facts) -> bool:
@@ -73,7 +79,7 @@ def _is_stream(call: Call, facts: Facts) -> bool:
     return any(
         each.value is not None and _STREAMS.search(each.value.text)
         for name in (owner, f"self.{last}")
-        for each in facts.assignments
+        for each in facts.assignments_of(name)
         if name in each.targets
     )
 
@@ -83,7 +89,9 @@ def _is_repeated(call: Call, facts: Facts) -> bool:
     for loop in facts.loops_around(call):
         if loop.is_async or (loop.kind in ("each", "while", "comprehension") and _MORE.search(loop.over)):
             return True
-    for each in facts.calls_of_method("on"):
+    for each in facts.calls_around(call):
+        if each.method != "on":
+            continue
         first = each.argument(place=0)
         listens = first is not None and first.value.literal in ("data", "row", "line", "message")
         if listens and any(is_within(call.span, one.value.span) for one in each.positional[1:]):

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Assignment, Call, Facts
+from faultkit.code.facts.nesting import Nesting
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.ambiguity import ambiguous_text
 from faultkit.code.rules.vocabulary.command_lines import is_for_browser
 from faultkit.code.rules.vocabulary.constant_texts import constant_named, constant_text, pieces_of
 from faultkit.code.rules.vocabulary.failures import handler_around
+from faultkit.code.rules.vocabulary.name_places import ends_of_name
 
 _PYTHON = frozenset(
     f"{module}.{name}"
@@ -66,11 +69,14 @@ def _is_only_exported(expression: _Expression, facts: Facts) -> bool:
     """Return whether a constant of JavaScript holds it that this text uses nowhere else."""
     if facts.language not in JAVASCRIPT or facts.function_of(expression) is not None:
         return False
-    held = [
-        each for each in facts.assignments if each.scope is None and is_within(expression.span, each.span)
-    ]
+    held = _set_at_top(facts).around(expression.span)
     names = {name for each in held for name in each.targets if name.isidentifier()}
-    return bool(names) and all(len(re.findall(rf"\b{name}\b", facts.whole_text)) == 1 for name in names)
+    return bool(names) and all(len([*ends_of_name(name, facts.whole_text)]) == 1 for name in names)
+
+
+@lru_cache(maxsize=4)
+def _set_at_top(facts: Facts) -> Nesting[Assignment]:
+    return Nesting(each for each in facts.assignments if each.scope is None)
 
 
 def _piece(expression: _Expression, language: str, facts: Facts) -> Span | None:

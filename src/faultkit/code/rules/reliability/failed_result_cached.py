@@ -9,6 +9,7 @@ from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Handler, Scope, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, EVERY_LANGUAGE, JAVASCRIPT, LIKELY, POSSIBLE, Hit, Rule
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _HANDLED = lazy_regex(r"\.catch\(|\.finally\(|\bcatch\b|\bfinally\b")
 _ENDS = lazy_regex(
@@ -261,7 +262,7 @@ def _futures(facts: Facts) -> Iterator[Hit]:
         if _is_local(call, facts) or _is_taken_out(call, facts):
             continue
         text, given = facts.whole_text, facts.text(call.span)
-        is_map = re.search(rf"{_FUTURE}[^;=\n]*>\s*{name}\b|\b{name}\b[^;\n]*{_FUTURE}", text) is not None
+        is_map = TextPattern(rf"{_FUTURE}[^;=\n]*>\s*{name}\b|\b{name}\b[^;\n]*{_FUTURE}").is_in(text)
         is_started = call.method == "GetOrCreate" and re.search(r"=>\s*\w+(\.\w+)*Async\(", given)
         if (is_map or is_started) and "AsyncCache" not in text and "AsyncLoadingCache" not in text:
             yield Hit(call.span, f"{call.receiver_written} keeps what failed for every later caller", LIKELY)

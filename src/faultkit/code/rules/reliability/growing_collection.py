@@ -14,6 +14,7 @@ from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.repetition import is_for_screen
 from faultkit.code.rules.vocabulary.stores import drops_when_large, has_size_check
 from faultkit.code.rules.vocabulary.test_doubles import IS_FAKE
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 from faultkit.code.rules.vocabulary.unsent_items import unsent_items
 
 _LIST = lazy_regex(
@@ -185,11 +186,10 @@ def _is_trimmed(name: str, made: Assignment, facts: Facts) -> bool:
     """Return whether something takes items out, looks at the length, or sets the collection anew."""
     word = re.escape(name)
     text = facts.whole_text
-    if re.search(rf"\b{word}\b(\.\w+\(\)|\.await|\?)*\.\s*({_TRIMS})\b", text):
+    if TextPattern(rf"\b{word}\b(\.\w+\(\)|\.await|\?)*\.\s*({_TRIMS})\b").is_in(text):
         return True
-    if re.search(
-        rf"\b(del|delete|clear|mem::take|mem::swap|Exchange|getAndSet)\b[^\n]{{0,80}}\b{word}\b", text
-    ):
+    taken = rf"\b(del|delete|clear|mem::take|mem::swap|Exchange|getAndSet)\b[^\n]{{0,80}}\b{word}\b"
+    if TextPattern(taken).is_in(text):
         return True
     if has_size_check(name, text):
         return True
@@ -198,7 +198,7 @@ def _is_trimmed(name: str, made: Assignment, facts: Facts) -> bool:
     own = {f"self.{name}", name} if is_bare else {f"self.{name}"}
     again = [
         each
-        for each in facts.assignments
+        for each in facts.assignments_of(*own)
         if each is not made
         and {*each.targets} & own
         and each.value is not None

@@ -96,7 +96,7 @@ def loads_by_every_caller(facts: Facts) -> Iterator[Hit]:
 
 def _of_map(store: MapStore, put: Put, facts: Facts) -> Hit | None:
     """Return `if key not in map: map[key] = await load(key)`, where nothing makes other callers wait."""
-    if not put.key or _is_guarded(put.scope, facts, _load_in(put.scope, facts)):
+    if not put.key or _is_guarded_load(put.scope, facts):
         return None
     if _FOR_ONE_REQUEST.search(put.scope.owner) and not _SHARED.search(store.text):
         return None  # Each request has an object of its own.
@@ -216,7 +216,7 @@ def _is_static(name: str, facts: Facts) -> bool:
     """Return whether a member belongs to its class and a variable to the file: all objects share it."""
     if name in facts.file_names:
         return True
-    return re.search(rf"\bstatic\b[^;=(){{}}]*\b{re.escape(name)}\b", facts.whole_text) is not None
+    return TextPattern(rf"\bstatic\b[^;=(){{}}]*\b{re.escape(name)}\b").is_in(facts.whole_text)
 
 
 _EXPIRES = lazy_regex(
@@ -333,9 +333,14 @@ def _load_in(scope: Scope, facts: Facts) -> Call | None:
         return next((call for call in awaited if not _CACHES.search(call.receiver_written)), None)
     if facts.language == "python" and not facts.imports_any(*_THREADED):
         return None
-    remote = {each.call for each in remote_calls(facts) if each.kind != "cache"}
+    remote = _remote(facts)
     loads = (call for call in calls if call in remote or is_store_call(call, facts))
     return next((call for call in loads if not is_logging(call)), None)
+
+
+@lru_cache(maxsize=4)
+def _remote(facts: Facts) -> frozenset[Call]:
+    return frozenset(each.call for each in remote_calls(facts) if each.kind != "cache")
 
 
 def _returns_early(step: Step, facts: Facts) -> bool:
@@ -359,7 +364,7 @@ def _of_cache(stored: Call, scope: Scope, facts: Facts) -> Hit | None:
     ]
     if not asked:
         return None
-    remote = {each.call for each in remote_calls(facts) if each.kind != "cache"}
+    remote = _remote(facts)
     inside = Span(asked[-1].span.end, stored.span.start)
     if not any(
         call in remote or (call.assigned and call.receiver_written != owner and is_store_call(call, facts))
@@ -404,6 +409,20 @@ def _takes_context(call: Call) -> bool:
 _EXCLUSIVE = lazy_regex(r"\(\s*&(?:'\w+\s+)?mut\s+self\b")
 
 
+@lru_cache(maxsize=4)
+def _guarded_loads(facts: Facts) -> dict[Scope, bool]:
+    """Return a place for answers of `_is_guarded_load`."""
+    return {}
+
+
+def _is_guarded_load(scope: Scope, facts: Facts) -> bool:
+    """Return whether others wait for the first load of a function: asked once for all that it stores."""
+    known = _guarded_loads(facts)
+    if scope not in known:
+        known[scope] = _is_guarded(scope, facts, _load_in(scope, facts))
+    return known[scope]
+
+
 def _is_guarded(scope: Scope, facts: Facts, load: Call | None = None) -> bool:
     """Return whether a function makes other callers wait, or one of them load for all.
 
@@ -421,8 +440,9 @@ def _is_guarded(scope: Scope, facts: Facts, load: Call | None = None) -> bool:
     callers = facts.callers_of(scope) if regions and scope.name else ()
     if callers and all(regions_around(each, regions) for each in callers):
         return True  # All callers hold a lock.
-    called = [other for other in facts.scopes if other.name and other is scope.outer]
-    return _GUARDS.is_in(text) or any(_GUARDS.is_in(facts.text(each.span)) for each in called)
+    if _GUARDS.is_in(text):
+        return True
+    return scope.outer is not None and bool(scope.outer.name) and _GUARDS.is_in(facts.text(scope.outer.span))
 
 
 def _loaded(stored: Span, value: str, between: Span, scope: Scope, facts: Facts) -> Span | None:

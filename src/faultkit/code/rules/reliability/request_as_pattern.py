@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
@@ -63,10 +64,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, what, LIKELY, "medium")
 
 
+@lru_cache(maxsize=4)
+def _has_others(facts: Facts) -> bool:
+    return _OF_OTHERS.search(facts.whole_text) is not None
+
+
 def _is_of_users(text: str, call: Call, facts: Facts) -> bool:
     """Return whether a pattern is a field of an item that users store: `rule.Pattern` of a tenant's rules."""
     found = _STORED.match(text)
-    if found is None or _SETTINGS.match(found["item"]) or not _OF_OTHERS.search(facts.whole_text):
+    if found is None or _SETTINGS.match(found["item"]) or not _has_others(facts):
         return False
     names = {each.name for scope in facts.functions_around(call) for each in scope.parameters}
     scope = facts.named_function_of(call)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope, is_within
@@ -203,7 +204,12 @@ def _is_only_type(name: str, call: Call, facts: Facts) -> bool:
 def _is_shown(call: Call, facts: Facts) -> bool:
     """Return whether a call writes to the console in a command, which may be there to show what it made."""
     on_console = call.written.startswith(("console.", "print", "log.Print", "fmt.Print"))
-    return on_console and _COMMAND_LINE.search(facts.syntax.source) is not None
+    return on_console and _has_command_line(facts)
+
+
+@lru_cache(maxsize=4)
+def _has_command_line(facts: Facts) -> bool:
+    return _COMMAND_LINE.search(facts.syntax.source) is not None
 
 
 def _arguments(call: Call) -> Span:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from operator import attrgetter
 
 from faultkit.base.patterns import lazy_regex
-from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope
+from faultkit.code.facts.groups import grouped
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CSHARP, EVERY_LANGUAGE, KOTLIN, LIKELY, POSSIBLE, Hit, Rule, Severity
 from faultkit.code.rules.vocabulary.client_keys import (
@@ -22,7 +25,7 @@ from faultkit.code.rules.vocabulary.client_keys import (
 )
 from faultkit.code.rules.vocabulary.endless_entries import endless_decorators, endless_entries
 from faultkit.code.rules.vocabulary.long_lives import handles_events, is_long_lived
-from faultkit.code.rules.vocabulary.name_places import has_name, is_followed
+from faultkit.code.rules.vocabulary.name_places import is_followed, set_from
 from faultkit.code.rules.vocabulary.open_keys import (
     CLIENTS_TEXT,
     OPEN_WORD,
@@ -290,14 +293,21 @@ def _is_unswept(store: MapStore, facts: Facts) -> bool:
     """Return whether entries have an age, but only the one that is asked for is ever taken out."""
     if not any(_EXPIRES.search(put.value) and "=>" not in put.value for put in puts_of(store, facts)):
         return False
-    text, name = facts.whole_text, re.escape(store.bare)
-    if re.search(rf"(?<!\w){name}\b[\w().?!]*\.({_SWEEPS})\b|\blen\([\w.]*\b{name}\b", text):
+    if _is_swept(store.bare, facts.whole_text):
         return False
-    if re.search(rf"\bfor\b[^\n]*\b(of|in|range)\s+[\w.(\[&*]*\b{name}\b|:\s*[\w.]*\b{name}\)", text):
-        return False
-    again = [each for each in facts.assignments if store.name in each.targets and each.scope is not None]
+    set_ = facts.assignments_of(store.name)
+    again = [each for each in set_ if store.name in each.targets and each.scope is not None]
     made_in = ("__init__", "constructor", store.owner)
     return all(each.scope is not None and each.scope.short_name in made_in for each in again)
+
+
+@lru_cache(maxsize=256)
+def _is_swept(bare: str, text: str) -> bool:
+    """Return whether a text goes through all entries of a map, or asks for their number."""
+    name = re.escape(bare)
+    all_of_it = rf"(?<!\w){name}\b[\w().?!]*\.({_SWEEPS})\b|\blen\([\w.]*\b{name}\b"
+    each_of_it = rf"\bfor\b[^\n]*\b(of|in|range)\s+[\w.(\[&*]*\b{name}\b|:\s*[\w.]*\b{name}\)"
+    return TextPattern(all_of_it).is_in(text) or TextPattern(each_of_it).is_in(text)
 
 
 def _is_trimmed(store: MapStore, facts: Facts) -> bool:
@@ -308,19 +318,19 @@ def _is_trimmed(store: MapStore, facts: Facts) -> bool:
     if _shrinks(store.name, facts, store.made, failed):
         return True
     holders = {store.bare}
-    for each in facts.assignments:
-        if each.value is not None and has_name(store.bare, each.value.text):
-            holders |= {target for target in each.targets if target.isidentifier()}
+    for each in set_from(store.bare, facts):
+        holders |= {target for target in each.targets if target.isidentifier()}
     text = without(facts.whole_text, failed, facts)
-    return any(
-        re.search(
-            rf"(?<!\w){re.escape(name)}\b[^\n;{{}}=]*\.({_TRIMS})\b"
-            rf"|\b(delete|clear)\([^)]*(?<!\w){re.escape(name)}\b",
-            text,
-        )
-        or has_size_check(name, text)
-        for name in holders
+    return any(_trims(name, text) for name in holders)
+
+
+@lru_cache(maxsize=256)
+def _trims(name: str, text: str) -> bool:
+    taken = (
+        rf"(?<!\w){re.escape(name)}\b[^\n;{{}}=]*\.({_TRIMS})\b"
+        rf"|\b(delete|clear)\([^)]*(?<!\w){re.escape(name)}\b"
     )
+    return TextPattern(taken).is_in(text) or has_size_check(name, text)
 
 
 def _by_name(facts: Facts) -> Iterator[Hit]:
@@ -418,45 +428,48 @@ def _grows(name: str, facts: Facts) -> bool:
         if each.scope is not None and not items.isdisjoint(each.targets):
             return True
     return any(
-        call.receiver_written in names
-        and call.method
-        in (
-            "set",
-            "put",
-            "add",
-            "setdefault",
-            "computeIfAbsent",
-            "getOrPut",
-            "GetOrAdd",
-            "AddOrUpdate",
-            "TryAdd",
-            "Add",
-        )
-        for call in facts.calls
-        if facts.function_of(call) is not None
+        facts.function_of(call) is not None for one in names for call in _calls_on(_GROWS, facts).get(one, ())
     )
+
+
+_GROWS = frozenset(
+    (
+        "set", "put", "add", "setdefault", "computeIfAbsent", "getOrPut", "GetOrAdd", "AddOrUpdate", "TryAdd",
+        "Add",
+    )
+)  # fmt: skip
+
+
+@lru_cache(maxsize=8)
+def _calls_on(methods: frozenset[str], facts: Facts) -> dict[str, list[Call]]:
+    """Return the calls of some methods, by what they are called on, as it is written."""
+    return grouped(facts.calls_of_method(*methods), attrgetter("receiver_written"))
 
 
 def _shrinks(name: str, facts: Facts, made: Assignment | None = None, failed: Sequence[Span] = ()) -> bool:
     bare = name.removeprefix("self.")
     # `#requests` of JavaScript does not begin with a letter.
     word = re.compile(rf"(?<!\w){re.escape(bare)}\b")
-    for call in facts.calls:
-        if call.span in failed:
-            continue
-        if call.receiver_written.removeprefix("self.") == bare and call.method in _SHRINKS:
-            return True
-        if call.name == "delete" and any(word.search(each.value.text) for each in call.positional):
-            return True
-    if has_size_check(bare, facts.whole_text):
+    on_it = _calls_on(_SHRINKS, facts)
+    if any(call.span not in failed for one in (bare, f"self.{bare}") for call in on_it.get(one, ())):
         return True
-    if re.search(rf"\bdel(ete)?\b[^\n]*{word.pattern}", facts.whole_text):
+    for call in facts.calls_named("delete"):
+        if call.span not in failed and any(word.search(each.value.text) for each in call.positional):
+            return True
+    if _is_deleted_from(bare, facts.whole_text):
         return True
-    again = [each for each in facts.assignments if name in each.targets and each is not made]
+    again = [each for each in facts.assignments_of(name) if name in each.targets and each is not made]
     return any(
         each.scope is not None and each.scope.short_name not in ("__init__", "constructor", "new", "default")
         for each in again
     )
+
+
+@lru_cache(maxsize=256)
+def _is_deleted_from(bare: str, text: str) -> bool:
+    """Return whether a text looks at the size of a map, or deletes a key."""
+    deleted = rf"\bdel(ete)?\b[^\n]*(?<!\w){re.escape(bare)}\b"
+    return has_size_check(bare, text) or TextPattern(deleted).is_in(text)
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Facts, Place, Scope
@@ -19,10 +20,10 @@ from faultkit.code.rules.vocabulary.command_lines import is_command_line
 from faultkit.code.rules.vocabulary.requested_sizes import (
     IS_SIZE,
     SIZE,
+    named_fields,
     pagination_classes,
     reads_of,
     schema_fields,
-    size_fields,
 )
 from faultkit.code.rules.vocabulary.size_bounds import has_upper_bound, is_bounded, only_converts
 from faultkit.code.rules.vocabulary.stores import bound_names, given_words, words
@@ -80,11 +81,13 @@ _REFUSED_BY_STORE = TextPattern(r"[eE]lasticsearch|[oO]pen[sS]earch|RestHighLeve
 def _check(facts: Facts) -> Iterator[Hit]:
     if is_command_line(facts):
         return  # The user of the program is its only client.
-    text = facts.whole_text
-    for hit, declared in _hits(facts):
+    text, hits = facts.whole_text, [*_hits(facts)]
+    is_given = bool(hits) and _GIVES_SIZE.search(text) is not None
+    is_refused = bool(hits) and _REFUSED_BY_STORE.search(text) is not None
+    for hit, declared in hits:
         # A schema that nothing in the file reads says little: what reads it may set a limit.
         is_read = declared and re.search(rf"\b{re.escape(declared)}\b(?!\s*:)", text) is not None
-        sure = (is_read or _GIVES_SIZE.search(text)) and not _REFUSED_BY_STORE.search(text)
+        sure = (is_read or is_given) and not is_refused
         yield hit if sure else replace(hit, confidence=POSSIBLE)
 
 
@@ -131,6 +134,7 @@ def _may_be_left_out(word: str, scope: Scope, facts: Facts) -> bool:
     return re.search(asked, facts.text(scope.body)) is not None
 
 
+@lru_cache(maxsize=16)
 def _is_limited_anywhere(name: str, facts: Facts) -> bool:
     """Return whether a function of the text limits what has this name."""
     word = rf"(?<![\w\"']){re.escape(name)}\b(?!\s*:)"
@@ -157,17 +161,13 @@ def _of_resolvers(facts: Facts) -> Iterator[tuple[Scope, Hit]]:
 
 def _of_declared(facts: Facts) -> Iterator[tuple[Scope, Hit, str]]:
     """Yield sizes in fields of what a request is read into, if they have no maximum, each with that type."""
-    fields = [*size_fields(facts)]
-    for field in fields:
-        for scope in facts.scopes:
-            if scope.is_anonymous and scope.route is None:
-                continue
-            for word, place in reads_of(field, scope, facts):
-                if is_bounded(word, scope, facts) or _is_bounded_inside(word, scope, facts):
-                    break
-                if _is_used(word, None, scope, facts) or _is_returned(word, scope, facts):
-                    is_unsure = _may_be_left_out(word, scope, facts) or not _is_of_request(scope, facts)
-                    yield scope, _hit(field.name, place, is_unsure), field.owner
+    for field, scope in named_fields(facts):
+        for word, place in reads_of(field, scope, facts):
+            if is_bounded(word, scope, facts) or _is_bounded_inside(word, scope, facts):
+                break
+            if _is_used(word, None, scope, facts) or _is_returned(word, scope, facts):
+                is_unsure = _may_be_left_out(word, scope, facts) or not _is_of_request(scope, facts)
+                yield scope, _hit(field.name, place, is_unsure), field.owner
 
 
 def _is_of_request(scope: Scope, facts: Facts) -> bool:

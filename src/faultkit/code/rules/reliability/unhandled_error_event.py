@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 
+from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.name_places import ends_of_name
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _EMITTERS = {
     "redis.createClient": "the connection is lost",
@@ -86,31 +90,43 @@ def _is_left(call: Call, name: str, text: str, facts: Facts) -> bool:
 def _is_handled(name: str, needs_listener: bool, text: str) -> bool:
     """Return whether something may listen for the errors of what has this name."""
     own = re.escape(name)
-    if re.search(
-        rf"\b{own}\s*[?!]?\.\s*(on|once|addListener|prependListener|addEventListener)\(\s*['\"`]error['\"`]",
-        text,
-    ):
+    if TextPattern(
+        rf"\b{own}\s*[?!]?\.\s*(on|once|addListener|prependListener|addEventListener)\(\s*['\"`]error['\"`]"
+    ).is_in(text):
         return True
     # `.on('open', …).on('error', …)`, a list of events, or a listener for all of them.
-    if re.search(
-        rf"\b{own}\b[^;]{{0,{_CHAIN}}}?\.\s*(on|once)\(\s*['\"`]error['\"`]"
-        rf"|\b{own}\.onerror\b|events?\.once\(\s*{own}\b",
-        text,
-    ):
+    if _is_chained(name, text) or TextPattern(rf"\b{own}\.onerror\b|events?\.once\(\s*{own}\b").is_in(text):
         return True
-    if re.search(
+    if TextPattern(
         rf"[(,]\s*{own}\s*[,)]|\breturn\s+{own}\s*[;\n}}]|\bresolve\(\s*{own}\b|\b{own}\s*,?\s*\}}\s*;?\s*$",
-        text,
         re.MULTILINE,
-    ):
+    ).is_in(text):
         return True  # Another function may listen.
-    if re.search(
+    if TextPattern(
         rf"export\s+(default\s+)?(const|let|var)?\s*\{{?[^}}\n]*\b{own}\b|exports\s*(\.\w+)?\s*=\s*(\{{[^}}(]*\b)?{own}\b",
-        text,
-    ):
+    ).is_in(text):
         return True
     if needs_listener:
-        return re.search(rf"\b{own}\s*\.\s*(on|once)\(", text) is None
+        return not TextPattern(rf"\b{own}\s*\.\s*(on|once)\(").is_in(text)
+    return False
+
+
+_ON_ERROR = lazy_regex(r"\.\s*(?:on|once)\(\s*['\"`]error['\"`]")
+
+
+@lru_cache(maxsize=4)
+def _listeners(text: str) -> tuple[int, ...]:
+    """Return where listeners for errors are added."""
+    return tuple(found.start() for found in _ON_ERROR.finditer(text))
+
+
+def _is_chained(name: str, text: str) -> bool:
+    """Return whether a listener for errors is added in a statement, behind a name."""
+    listeners = _listeners(text)
+    for end in ends_of_name(name, text):
+        at = bisect_left(listeners, end)
+        if at < len(listeners) and listeners[at] <= end + _CHAIN and text.find(";", end, listeners[at]) < 0:
+            return True
     return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Scope
@@ -99,6 +100,7 @@ _METHODS = frozenset(
 _SCRIPT = lazy_regex(rb"^if __name__ == .__main__.:|\bprocess\.argv\b", re.MULTILINE)
 
 
+@lru_cache(maxsize=4)
 def _is_script(facts: Facts) -> bool:
     """Return whether a person runs the file, and can run it again: it serves nothing."""
     return _SCRIPT.search(facts.syntax.source) is not None and not facts.routes()

@@ -104,13 +104,9 @@ def _named(call: Call, given: Argument | None, unit: str, facts: Facts) -> Itera
 def _has_unit(name: str, facts: Facts) -> bool:
     """Return whether this text declares it with a type that has its unit: `RefreshSeconds time.Duration`."""
     word = re.escape(name)
-    return (
-        re.search(
-            rf"\b{word}\s*:?\s*[\w.*?]*(?:Duration|TimeSpan)\b|\b(?:Duration|TimeSpan|timedelta)\??\s+{word}\b",
-            facts.whole_text,
-        )
-        is not None
-    )
+    return TextPattern(
+        rf"\b{word}\s*:?\s*[\w.*?]*(?:Duration|TimeSpan)\b|\b(?:Duration|TimeSpan|timedelta)\??\s+{word}\b",
+    ).is_in(facts.whole_text)
 
 
 _EXTENDED = lazy_regex(r"(\w+)\.(seconds|milliseconds|minutes)$")

@@ -162,9 +162,14 @@ _FEW_RECEIVED = lazy_regex(
 )
 
 
+@lru_cache(maxsize=4)
+def _receives_few(facts: Facts) -> bool:
+    return _FEW_RECEIVED.search(facts.whole_text) is not None
+
+
 def _is_received(source: str, facts: Facts) -> bool:
     """Return whether the items are the messages of one receive, which asks for a few."""
-    return _MESSAGES.search(source) is not None and _FEW_RECEIVED.search(facts.whole_text) is not None
+    return _MESSAGES.search(source) is not None and _receives_few(facts)
 
 
 def _large_numbers(facts: Facts) -> re.Pattern[str] | None:

@@ -13,6 +13,7 @@ from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT
 from faultkit.code.rules.vocabulary.lock_regions import lock_regions, regions_around
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _EARLY = lazy_regex(r"\breturn\b")
 _MEMBER = lazy_regex(r"(?:\b(?:self|this)\.|\b_)?\b[A-Za-z_]\w*")
@@ -146,7 +147,8 @@ def is_short_for_others(call: Call, waits: set[Call], facts: Facts) -> bool:
     the lock is static."""
     regions = lock_regions(facts)
     scope, locks = facts.named_function_of(call), {each.lock for each in regions_around(call, regions)}
-    if any(re.search(rf"\bstatic\b[^;=()]*\b{re.escape(lock)}\b", facts.whole_text) for lock in locks):
+    static = (TextPattern(rf"\bstatic\b[^;=()]*\b{re.escape(lock)}\b") for lock in locks)
+    if any(each.is_in(facts.whole_text) for each in static):
         return True
     return any(
         each.lock in locks

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Value
+from faultkit.code.facts.groups import grouped
 from faultkit.code.facts.nesting import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.connections import CLIENT_NAMES, is_client
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.removals import key_of, takes_away
 from faultkit.code.rules.vocabulary.short_lives import Repeated, outlives, repeated_around
+from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
 _WORDS = (
     b"socket", b"emitter", b"event-stream", b"eventstream", b"upgrade", b"sse", b"subscri", b"listener",
@@ -198,19 +201,29 @@ _TAKEN = (
 
 def _takes_out(key: str, given: str, place: Placed, facts: Facts) -> bool:
     """Return whether the text takes anything out of a collection, or hands what was put in to what may."""
-    if re.search(_TAKEN.format(re.escape(key)), facts.whole_text):
+    if TextPattern(_TAKEN.format(re.escape(key))).is_in(facts.whole_text):
         return True
-    for each in facts.assignments:
-        if key_of("".join(each.targets[:1])) != key or each.value is None or each.span == place.span:
+    for each in _set_by_key(facts).get(key, ()):
+        if each.value is None or each.span == place.span:
             continue
         if "[" in each.targets[0] or each.operator not in ("=", ":="):
             continue
         if _is_set_anew(each, key):
             return True
-    return any(
-        takes_away(call.method) and any(one.value.text == given for one in call.positional)
-        for call in facts.calls
-    )
+    return given in _taken_away(facts)
+
+
+@lru_cache(maxsize=4)
+def _set_by_key(facts: Facts) -> dict[str, list[Assignment]]:
+    """Return assignments by the last names of their first targets."""
+    return grouped(facts.assignments, lambda each: key_of("".join(each.targets[:1])))
+
+
+@lru_cache(maxsize=4)
+def _taken_away(facts: Facts) -> frozenset[str]:
+    """Return the texts of what is given to calls that remove or end something."""
+    calls = facts.calls_with_method(takes_away)
+    return frozenset(one.value.text for call in calls for one in call.positional)
 
 
 def _is_set_anew(each: Assignment, key: str) -> bool:

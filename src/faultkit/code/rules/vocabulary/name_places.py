@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+
+from faultkit.base.patterns import lazy_regex
+from faultkit.code.facts import Assignment, Facts
 
 
 def ends_of_name(name: str, text: str) -> Iterator[int]:
@@ -47,3 +51,23 @@ def has_word(name: str, text: str) -> bool:
             return True
         start = text.find(name, start + 1)
     return False
+
+
+_WORD = lazy_regex(r"\w+")
+
+
+def set_from(name: str, facts: Facts) -> list[Assignment]:
+    """Return the assignments in whose values a name stands alone."""
+    if _WORD.fullmatch(name):
+        return _by_word(facts).get(name, [])
+    return [each for each in facts.assignments if each.value is not None and has_name(name, each.value.text)]
+
+
+@lru_cache(maxsize=4)
+def _by_word(facts: Facts) -> dict[str, list[Assignment]]:
+    """Return assignments by the words of their values."""
+    found: dict[str, list[Assignment]] = {}
+    for each in facts.assignments:
+        for word in set() if each.value is None else {*_WORD.findall(each.value.text)}:
+            found.setdefault(word, []).append(each)
+    return found

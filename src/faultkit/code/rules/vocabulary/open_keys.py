@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
-from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.facts import Assignment, Call, Facts, Scope
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.client_keys import has_addresses, is_asked_by_clients, takes_request
 from faultkit.code.rules.vocabulary.failures import is_handler
@@ -105,6 +106,11 @@ def is_fetched(put: Put, given: frozenset[str], facts: Facts) -> bool:
     return not any(map(_FETCHED_FEW.search, (put.key, *made))) and is_loaded(put, given, facts)
 
 
+@lru_cache(maxsize=4)
+def _remote(facts: Facts) -> frozenset[Call]:
+    return frozenset((*(each.call for each in remote_calls(facts)), *service_calls(facts)))
+
+
 def _made(put: Put, facts: Facts) -> Iterator[Assignment]:
     """Yield the assignments that make the key of a put."""
     assigned = facts.within(facts.assignments, put.scope.body)
@@ -124,7 +130,7 @@ def is_loaded(put: Put, given: frozenset[str], facts: Facts) -> bool:
     # `answer = await client.ask(id)`, then `value = answer.data`
     parts = {name for each in made if each.value is not None for name in words(each.value.text)} - held
     made += [each for each in assigned if parts & bound_names(each) and not keys & bound_names(each)]
-    remote = {*(each.call for each in remote_calls(facts)), *service_calls(facts)}
+    remote = _remote(facts)
     return any(
         call in remote or (call.is_awaited and facts.language != "kotlin")
         for span in (_line_of(put, facts), *(each.span for each in made))

@@ -7,6 +7,8 @@ listener from `redis`; `bus.off("tick", this.show)` takes none that was added as
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import NamedTuple
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts, Value
@@ -34,6 +36,7 @@ def takes_away(method: str) -> bool:
     return _TAKES_AWAY.match(method) is not None
 
 
+@lru_cache(maxsize=1024)
 def key_of(path: str) -> str:
     """Return the last name of a path, by which an object is known in several functions."""
     return re.sub(r"[?!\[\]]|\(.*?\)", "", path).rpartition(".")[2]
@@ -43,15 +46,11 @@ def is_taken_away(listen: Call, given: Value | None, facts: Facts) -> bool:
     """Return whether something in the text removes the function that a call is given, or all of them."""
     key = key_of(listen.receiver_written)
     name = "" if given is None or given.shape != "name" else given.text
-    for call in facts.calls_with_method(_TAKES_AWAY.match):
+    removals = _removals(facts)
+    if any(other != key for other in (*removals.clear, *(removals.given.get(name, ()) if name else ()))):
+        return True
+    for call in removals.by_key.get(key, ()):
         if call is listen:
-            continue
-        if key_of(call.receiver_written) != key:
-            of_whatever = call.method not in BY_FUNCTION and call.method != "removeAllListeners"
-            if of_whatever and _CLEARLY.match(call.method):
-                return True
-            if name and any(each.value.text == name for each in call.arguments):
-                return True
             continue
         if call.method not in BY_FUNCTION or len(call.positional) < 2 or given is None:
             return True
@@ -60,6 +59,31 @@ def is_taken_away(listen: Call, given: Value | None, facts: Facts) -> bool:
     return facts.syntax.has_any(b".bind(", b".call(", b".apply(") and (
         re.search(_LATER.format(key=re.escape(key)), facts.whole_text) is not None
     )
+
+
+class _Removals(NamedTuple):
+    """The removals of a text."""
+
+    by_key: dict[str, list[Call]]
+    """All of them, by the keys of their objects."""
+    clear: dict[str, None]
+    """Keys of the objects of those that remove listeners by their names."""
+    given: dict[str, dict[str, None]]
+    """Keys of the objects by the texts of what is removed."""
+
+
+@lru_cache(maxsize=4)
+def _removals(facts: Facts) -> _Removals:
+    found = _Removals({}, {}, {})
+    for call in facts.calls_with_method(_TAKES_AWAY.match):
+        key = key_of(call.receiver_written)
+        found.by_key.setdefault(key, []).append(call)
+        of_whatever = call.method not in BY_FUNCTION and call.method != "removeAllListeners"
+        if of_whatever and _CLEARLY.match(call.method):
+            found.clear[key] = None
+        for each in call.arguments:
+            found.given.setdefault(each.value.text, {})[key] = None
+    return found
 
 
 def may_be_same(removed: Value, added: Value, facts: Facts) -> bool:
@@ -85,11 +109,16 @@ def is_known_function(value: Value, facts: Facts) -> bool:
     path = re.fullmatch(r"(?:this\.|self\.)?#?([\w$]+)", value.text)
     if path is None:
         return False
-    named = [scope for scope in facts.functions_named(path[1]) if scope.name]
-    # `const handler = this.handlers.get(id)` is another function each time.
-    return bool(named) and not any(
-        each.value is not None
-        and each.value.shape != "function"
-        and key_of("".join(each.targets[:1])) == path[1]
+    return bool(facts.functions_named(path[1])) and path[1] not in _set_to_others(facts)
+
+
+@lru_cache(maxsize=4)
+def _set_to_others(facts: Facts) -> frozenset[str]:
+    """Return the names that are set to anything but a function that is written in place.
+
+    `const handler = this.handlers.get(id)` is another function each time."""
+    return frozenset(
+        key_of("".join(each.targets[:1]))
         for each in facts.assignments
+        if each.value is not None and each.value.shape != "function"
     )

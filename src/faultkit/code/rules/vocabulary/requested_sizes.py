@@ -74,6 +74,23 @@ def size_fields(facts: Facts) -> Iterator[SizeField]:
                 yield SizeField(declared[1], found[1], facts.syntax.place_of(found))
 
 
+def named_fields(facts: Facts) -> Iterator[tuple[SizeField, Scope]]:
+    """Yield fields for sizes, each with every function that names its type: handlers, and what has a name."""
+    fields = [*size_fields(facts)]
+    owners = {field.owner for field in fields}
+    naming: dict[str, list[Scope]] = {}
+    for scope in facts.scopes if fields else ():
+        if scope.is_anonymous and scope.route is None:
+            continue
+        for owner in owners.intersection(_WORD.findall(f"{facts.text(scope.head)} {facts.text(scope.body)}")):
+            naming.setdefault(owner, []).append(scope)
+    for field in fields:
+        yield from ((field, scope) for scope in naming.get(field.owner, ()))
+
+
+_WORD = lazy_regex(r"\w+")
+
+
 def _body(declared: re.Match[str], text: str, facts: Facts) -> tuple[int, int]:
     """Return where the fields of a type begin and end, those of its constructor included."""
     if facts.language == "python":

@@ -115,7 +115,7 @@ def _is_flag(name: str, call: Call, facts: Facts) -> bool:
     if not name.isidentifier():
         last = re.escape(name.rpartition(".")[2])
         declared = rf"\b{last}\??\s*:?\s*bool(?:ean)?\b|\bbool(?:ean)?\??\s+{last}\b"
-        return re.search(declared, facts.whole_text, re.IGNORECASE) is not None
+        return TextPattern(declared, re.IGNORECASE).is_in(facts.whole_text)
     for scope in facts.functions_around(call):
         kind = next((each.type for each in scope.parameters if each.name == name), None)
         if kind is not None:

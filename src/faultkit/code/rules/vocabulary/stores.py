@@ -351,7 +351,7 @@ def words(text: str) -> set[str]:
 def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
     """Yield the places before a put that look for the same key in the same function."""
     plain = plain_key(put.key)
-    if facts.whole_text.count(store.bare) < 3 or facts.whole_text.count(plain) < 2:
+    if _count(store.bare, facts.whole_text) < 3 or _count(plain, facts.whole_text) < 2:
         return  # It is only made, and put into.
     body = facts.text(put.scope.body)
     if _may_ask(store.bare, plain, body):
@@ -362,6 +362,11 @@ def lookups(store: MapStore, put: Put, facts: Facts) -> Iterator[Span]:
         is_before = call.method in helpers and call.span.start < put.span.start
         if is_before and any(plain == each.value.text for each in call.arguments):
             yield call.span
+
+
+@lru_cache(maxsize=256)
+def _count(part: str, text: str) -> int:
+    return text.count(part)
 
 
 _ASKED = lazy_regex(

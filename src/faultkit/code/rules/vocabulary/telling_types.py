@@ -123,6 +123,7 @@ def is_secret_name(name: str, facts: Facts) -> bool:
     return words == ["token"] and is_about_access(facts)
 
 
+@lru_cache(maxsize=4)
 def is_about_access(facts: Facts) -> bool:
     """Return whether tokens in this text give access, rather than being parts of a language."""
     source = facts.syntax.source

@@ -55,8 +55,13 @@ class Transaction:
     """The parameter by which the queries of a function know the transaction (JavaScript)."""
 
 
-def transactions(facts: Facts) -> Iterator[Transaction]:
-    """Yield the code that runs inside a transaction."""
+@lru_cache(maxsize=4)
+def transactions(facts: Facts) -> tuple[Transaction, ...]:
+    """Return the code that runs inside a transaction."""
+    return tuple(_transactions(facts))
+
+
+def _transactions(facts: Facts) -> Iterator[Transaction]:
     for call, body in facts.managed:
         if facts.language == "python" and _BLOCKS.search(call.name):
             yield Transaction(body, f"{call.written}()")
@@ -71,8 +76,9 @@ def transactions(facts: Facts) -> Iterator[Transaction]:
     templates = () if facts.language == "python" else facts.calls_with_name(_TEMPLATE.search)
     wrappers = () if facts.language == "python" else facts.calls_of_method(*_WRAPPERS)
     # In the order of the text, each once.
-    for call in facts.calls if templates or wrappers else ():
-        if call in wrappers or call in templates:
+    opening = {*templates, *wrappers}
+    for call in facts.calls if opening else ():
+        if call in opening:
             for argument in call.positional:
                 if argument.value.shape == "function":
                     function = facts.function_at(argument.value.span)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Assignment, Call, Facts, Scope, Value, is_within
+from faultkit.code.facts.groups import grouped
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.vocabulary.name_pattern import NamePattern
 from faultkit.code.rules.vocabulary.removals import (
@@ -83,14 +85,20 @@ def _is_another(given: Value, call: Call, facts: Facts) -> bool:
     at = -1 if facts.language == "python" else 1
     added = [
         each.positional[at].value
-        for each in facts.calls
-        if _ADDS.match(each.method) and key_of(each.receiver_written) == key
+        for each in _added_to(facts).get(key, ())
         if len(each.positional) > max(at, 0)
         if each.positional[0].value.text == event or len(call.positional) == 1
     ]
     return bool(added) and all(
         each.shape in ("function", "call", "other") and name_of(each, facts) != given.text for each in added
     )
+
+
+@lru_cache(maxsize=4)
+def _added_to(facts: Facts) -> dict[str, list[Call]]:
+    """Return the calls that add listeners, by the keys of their objects."""
+    added = facts.calls_with_method(_ADDS.match)
+    return grouped(added, lambda call: key_of(call.receiver_written))
 
 
 def _removals(facts: Facts) -> Iterator[tuple[Call, Value]]:
