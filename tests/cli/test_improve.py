@@ -183,8 +183,10 @@ def test_rules_that_do_not_run_in_a_context_change_nothing_there(
 
 POSSIBLE = """\
 def names(path):
+    found = []
     for line in open(path).readlines():
-        yield line
+        found.append(line.strip())
+    return found
 """
 
 

@@ -56,7 +56,10 @@ def python_files(top: Path) -> Iterator[tuple[Path, bool]]:
 
 
 def files_below(top: Path, ending: str) -> Iterator[Path]:
-    """Yield files of a project by the end of their name, without hidden folders and those of tools."""
+    """Yield files of a project by the end of their name, without hidden folders and those of tools.
+
+    Pipes and other things that are no regular files are left out: to read one may wait for ever."""
     for folder, folders, files in islice(os.walk(top), _MOST_FOLDERS):
         folders[:] = sorted(each for each in folders if each not in _SKIPPED and not each.startswith("."))
-        yield from (Path(folder, each) for each in sorted(files) if each.endswith(ending))
+        found = (Path(folder, each) for each in sorted(files) if each.endswith(ending))
+        yield from (each for each in found if each.is_file())
