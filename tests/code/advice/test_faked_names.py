@@ -106,3 +106,11 @@ def test_a_change_of_a_call_that_tests_replace_asks(tmp_path: Path, text: str, n
     assert f"Tests of the project replace {name}: do they still pass with the change?" in {
         each.question for each in answer.questions
     }
+
+
+def test_a_test_that_changed_is_read_again(tmp_path: Path) -> None:
+    test = tmp_path / "test_shop.py"
+    test.write_text('patch("shop.load")\n')
+    assert [*faked_names(tmp_path)] == [*faked_names(tmp_path)] == [("shop.load", False)]
+    test.write_text('patch("shop.load_all")\n')
+    assert [*faked_names(tmp_path)] == [("shop.load_all", False)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
@@ -38,13 +39,21 @@ def faked_names(top: Path) -> Iterator[tuple[str, bool]]:
     tests = (path for path, is_test in python_files(top) if is_test)
     for path in islice(tests, _MOST_FILES):
         try:
-            text = path.read_text("utf-8", "replace") if path.stat().st_size <= _MOST_BYTES else ""
+            known = path.stat()
+            if known.st_size <= _MOST_BYTES:
+                yield from _faked_in(path, known.st_mtime_ns, known.st_size)
         except OSError:
             continue
-        names = [name for pattern in (_PATCHED, _PATH, _ASSIGNED) for name in pattern.findall(text)]
-        names += [f"{owner}.{name}" for owner, name in _OBJECT.findall(text)]
-        compares = _COMPARED.search(text) is not None
-        yield from ((name, compares) for name in names)
+
+
+@lru_cache(maxsize=2 * _MOST_FILES)
+def _faked_in(path: Path, changed: int, size: int) -> tuple[tuple[str, bool], ...]:
+    """Return the names of one file. They are kept until it changes: each file that is improved asks again."""
+    text = path.read_text("utf-8", "replace")
+    names = [name for pattern in (_PATCHED, _PATH, _ASSIGNED) for name in pattern.findall(text)]
+    names += [f"{owner}.{name}" for owner, name in _OBJECT.findall(text)]
+    compares = _COMPARED.search(text) is not None
+    return tuple((name, compares) for name in names)
 
 
 def python_files(top: Path) -> Iterator[tuple[Path, bool]]:
