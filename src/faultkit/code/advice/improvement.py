@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from faultkit.base.errors import InputError
 from faultkit.base.text import count_of
@@ -23,6 +24,7 @@ from faultkit.code.changes import codemods_for
 from faultkit.code.changes.change import Change, Codemod, Source, apply_edits, unified_diff
 from faultkit.code.changes.project import NO_PROJECT, Project
 from faultkit.code.facts.build import GRAMMARS
+from faultkit.code.facts.groups import grouped
 from faultkit.code.functions import list_functions
 from faultkit.code.languages import Language, language_named
 from faultkit.code.review.engine import findings_of
@@ -259,22 +261,22 @@ def _try(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ..
 
 def _trials(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ...]) -> Iterator[_Trial]:
     """Yield the change of all findings at once, if it is accepted; else those of single ones that are."""
-    trial = _trial(draft, job, codemod, findings)
+    change = codemod.rewrite(draft.source, findings)
+    if change is None:
+        return  # A codemod that answers none of the findings answers no single one either.
+    trial = _trial(draft, job, change, findings)
     if trial is not None:
         yield trial
-    # A codemod that answers none of the findings answers no single one either.
-    elif len(findings) > 1 and codemod.rewrite(draft.source, findings) is not None:
+    elif len(findings) > 1:
         for each in findings[:_MOST_ALONE]:
-            trial = _trial(draft, job, codemod, (each,))
+            change = codemod.rewrite(draft.source, (each,))
+            trial = None if change is None else _trial(draft, job, change, (each,))
             if trial is not None:
                 yield trial
 
 
-def _trial(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ...]) -> _Trial | None:
+def _trial(draft: _Draft, job: _Job, change: Change, findings: tuple[Finding, ...]) -> _Trial | None:
     """Return what comes of a change; None if it is not accepted."""
-    change = codemod.rewrite(draft.source, findings)
-    if change is None:
-        return None
     new = Source(apply_edits(draft.text, change.edits), job.language, job.project)
     if new.text == draft.text or parse_problem(draft.source, new) or removed_names(draft.source, new):
         return None
@@ -297,11 +299,8 @@ def _unanswered(draft: _Draft, job: _Job) -> Iterator[OpenQuestion]:
         return
     own = [each for each in _of_kind(draft.findings, job.kind) if job.selection.includes(each)]
     for codemod in codemods_for(job.language.name):
-        by_question: dict[str, list[Finding]] = {}
-        for each in own:
-            if each.rule.slug in codemod.slugs:
-                by_question.setdefault(codemod.asks(draft.source, each), []).append(each)
-        for found in by_question.values():
+        answered = (each for each in own if each.rule.slug in codemod.slugs)
+        for found in grouped(answered, partial(codemod.asks, draft.source)).values():
             for trial in _trials(draft, job, codemod, tuple(found)):
                 yield from _questions(draft, codemod, trial, is_applied=False)
 
@@ -309,10 +308,7 @@ def _unanswered(draft: _Draft, job: _Job) -> Iterator[OpenQuestion]:
 def _questions(draft: _Draft, codemod: Codemod, trial: _Trial, *, is_applied: bool) -> Iterator[OpenQuestion]:
     """Yield what a change asks, each question once."""
     packages = _new_packages(draft, trial.change)
-    by_question: dict[str, list[Finding]] = {}
-    for each in trial.answers:
-        by_question.setdefault(codemod.asks(draft.source, each), []).append(each)
-    for question, found in by_question.items():
+    for question, found in grouped(trial.answers, partial(codemod.asks, draft.source)).items():
         if not question and not packages:
             continue
         parts = [question] if question else []

@@ -24,7 +24,7 @@ from faultkit.code.changes.python.codemod import (
     python_codemod,
     with_first,
 )
-from faultkit.code.changes.python.names import PURE, bound_names, constants
+from faultkit.code.changes.python.names import PURE, SEES_LOCALS, bound_names, constants
 from faultkit.code.changes.python.rewriting import STANDARD, NodeChange
 from faultkit.code.changes.python.tree import nodes_in, variables_in
 from faultkit.code.changes.questions import faked_question
@@ -94,7 +94,7 @@ def _fits_in_lambda(context: CodemodContext, call: cst.Call) -> bool:
     )
 
 
-_OF_FRAME = frozenset(("super", "locals", "vars", "dir", "eval", "exec"))
+_OF_FRAME = SEES_LOCALS | {"super"}
 
 
 def _is_in_generator(context: CodemodContext, node: cst.Call, function: cst.FunctionDef) -> bool:

@@ -14,6 +14,7 @@ import libcst as cst
 from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
 from faultkit.code.changes.python.lifetimes import OPENED, kind_of, last_use, streams_later
+from faultkit.code.changes.python.names import SEES_LOCALS
 from faultkit.code.changes.python.rewriting import known_name
 from faultkit.code.changes.python.tree import (
     free_name,
@@ -33,7 +34,7 @@ _LOCKS = re.compile(r"\block|_lock\b|\b(exclusive|immediate)\b|cache=shared", re
 """Signs of locks and data that last as long as a connection."""
 _WRITES = frozenset({"write", "writelines", "writestr"})
 """Methods of objects without a name after which the object is closed at once, so that all is written."""
-_SEES_NAMES = frozenset({"dir", "eval", "exec", "globals", "locals", "vars"})
+_SEES_NAMES = SEES_LOCALS | {"globals"}
 """Functions that see all names."""
 _OF_DESCRIPTORS = re.compile(r"^os\.(close|dup2?|fdatasync|fstat|fsync|ftruncate|isatty|lseek|read|write)$")
 

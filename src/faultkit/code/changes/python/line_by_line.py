@@ -14,6 +14,7 @@ import libcst as cst
 
 from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, context_of, python_codemod
+from faultkit.code.changes.python.names import PURE
 from faultkit.code.changes.python.tree import is_binding, nodes_in, variables_in
 from faultkit.code.rules.rule import Finding
 
@@ -23,11 +24,10 @@ _FILE = re.compile(
 )
 _EAGER = frozenset(("all", "any", "dict", "frozenset", "list", "max", "min", "set", "sorted", "sum", "tuple"))
 """Functions that are done with a generator when they return."""
-_COMPUTES = re.compile(
-    r"^(abs|all|any|bool|bytes|chr|dict|divmod|enumerate|float|format|frozenset|hash|hex|int|isinstance|len"
-    r"|list|max|min|ord|print|range|repr|reversed|round|set|sorted|str|sum|tuple|zip|ast\.literal_eval"
-    r"|json\.(loads|dumps)|(base64|binascii|collections|datetime|decimal|fractions|hashlib|html|itertools"
-    r"|math|operator|os\.path|re|string|struct|textwrap|unicodedata|urllib\.parse)\..+)$"
+_FUNCTIONS = PURE - {"type"} | {"all", "any", "chr", "divmod", "format", "hash", "hex", "ord", "print"}
+_OF_MODULES = re.compile(
+    r"^(ast\.literal_eval|json\.(loads|dumps)|(base64|binascii|collections|datetime|decimal|fractions|hashlib"
+    r"|html|itertools|math|operator|os\.path|re|string|struct|textwrap|unicodedata|urllib\.parse)\..+)$"
 )
 """Functions that change no file. `print` may be given one."""
 _ACTS: tuple[type[cst.CSTNode], ...] = (
@@ -138,9 +138,13 @@ def _only_computes(context: CodemodContext, part: cst.CSTNode) -> bool:
 def _is_computed(context: CodemodContext, call: cst.Call, asked: frozenset[str]) -> bool:
     """Return whether a call is of a known function, or of a method of data."""
     name = context.resolved_name(call)
-    if _COMPUTES.match(name):
+    if _computes(name):
         return not any(each.keyword is not None and each.keyword.value == "file" for each in call.args)
     return isinstance(call.func, cst.Attribute) and _kind(context, call.func.value, asked) != _UNKNOWN
+
+
+def _computes(name: str) -> bool:
+    return name in _FUNCTIONS or _OF_MODULES.match(name) is not None
 
 
 def _kind(context: CodemodContext, value: cst.BaseExpression | None, asked: frozenset[str]) -> _Kind:
@@ -149,7 +153,7 @@ def _kind(context: CodemodContext, value: cst.BaseExpression | None, asked: froz
         return _held(_kind(context, value.value, asked))
     if isinstance(value, cst.Call):
         name = context.resolved_name(value)
-        if _COMPUTES.match(name):
+        if _computes(name):
             return _COLLECTION if _COLLECTS.match(name) else _DATA
         is_method = isinstance(value.func, cst.Attribute)
         return (

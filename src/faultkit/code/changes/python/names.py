@@ -17,6 +17,8 @@ PURE = frozenset(
     )
 )  # fmt: skip
 """Built-in functions that only calculate."""
+SEES_LOCALS = frozenset(("dir", "eval", "exec", "locals", "vars"))
+"""Functions to which the names of a scope are visible."""
 _PATCHERS = ("setattr", "delattr", "patch", "object")
 
 

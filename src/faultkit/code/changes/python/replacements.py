@@ -11,7 +11,7 @@ from libcst.helpers import get_full_name_for_node
 
 from faultkit.code.changes.change import Source
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
-from faultkit.code.changes.python.names import bound_names, classes, replaces_parts_of
+from faultkit.code.changes.python.names import SEES_LOCALS, bound_names, classes, replaces_parts_of
 from faultkit.code.changes.python.rewriting import known_name
 from faultkit.code.changes.python.tree import nodes_in, variables_in
 from faultkit.code.changes.questions import always, faked_question
@@ -166,7 +166,6 @@ MUTABLE_DEFAULT = python_codemod(
 # in the same function, of which both sides are replaced: a time that is also stored or shown stays a date.
 
 
-_OF_LOCALS = frozenset(("locals", "vars", "dir", "eval", "exec"))
 _OF_FRAMES = frozenset(("_getframe", "currentframe", "f_locals", "stack"))
 """Names by which a text may read the variables of another function."""
 
@@ -207,7 +206,7 @@ def _differences(context: CodemodContext) -> Iterator[_Difference]:
         if node is None or function is None or not isinstance(node.operator, cst.Subtract):
             continue
         sides = [_clocks_of(side, clocks, function) for side in (node.left, node.right)]
-        if all(sides) and not _names_in(function) & _OF_LOCALS:
+        if all(sides) and not _names_in(function) & SEES_LOCALS:
             yield _Difference(node, function, tuple(each for side in sides for each in side))
 
 
