@@ -59,7 +59,7 @@ def test_a_listed_schema_names_every_member_of_a_result(tool: Any) -> None:
         assert len(each.get("anyOf", ())) == len(full.get("anyOf", ()))
 
 
-def test_a_listed_schema_has_types_choices_and_items_and_nothing_else() -> None:
+def test_a_listed_schema_has_types_and_nothing_else() -> None:
     inner = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
     full = {
         "type": "object",
@@ -76,10 +76,10 @@ def test_a_listed_schema_has_types_choices_and_items_and_nothing_else() -> None:
     assert listed_output(full) == {
         "type": "object",
         "properties": {
-            "word": {"type": "string", "enum": ["x", "y"]},
+            "word": {"type": "string"},
             "share": {"type": "number"},
             "inner": {"anyOf": [{"type": "object"}, {"type": "null"}]},
             "list": {"type": "array"},
-            "words": {"type": "array", "items": {"type": "string"}},
+            "words": {"type": "array"},
         },
     }

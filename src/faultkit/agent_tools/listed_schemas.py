@@ -12,10 +12,8 @@ from typing import Any
 
 from faultkit.agent_tools.tool import REQUIRED, Tool
 
-_KEPT = ("type", "enum", "const")
+_KEPT = ("type", "const")
 """Keywords of a result's member that are listed as they are."""
-_ANY_OBJECT = {"type": "object"}
-"""Items without a listed form: that a list has objects is all that is left of them."""
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:
@@ -37,8 +35,6 @@ def listed_output(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _listed_member(schema: Mapping[str, Any]) -> dict[str, Any]:
     listed = {keyword: schema[keyword] for keyword in _KEPT if keyword in schema}
-    if "items" in schema and (of := _listed_member(schema["items"])) != _ANY_OBJECT:
-        listed["items"] = of
     if "anyOf" in schema:
         listed["anyOf"] = [_listed_member(each) for each in schema["anyOf"]]
     return listed
