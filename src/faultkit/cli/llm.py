@@ -95,12 +95,18 @@ FLAGS: tuple[LlmFlag, ...] = (
         "Token limit of one question, all attempts together.",
     ),
 )
+_QUESTION_FIELDS = ("client", "model", "time_s", "tokens")
 _EMBEDDING_FIELDS = ("client", "embed_model", "embed_dim")
 
 
 def llm_options(function: F) -> F:
     """Add all flags to a command, which receives them as one argument, `llm`."""
     return _with_flags(function, FLAGS)
+
+
+def question_options(function: F) -> F:
+    """Add only the flags that questions need, as `llm_options` does."""
+    return _with_flags(function, [flag for flag in FLAGS if flag.field in _QUESTION_FIELDS])
 
 
 def embed_options(function: F) -> F:

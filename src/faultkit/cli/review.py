@@ -17,6 +17,7 @@ import click
 from faultkit.base.errors import InputError
 from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of
+from faultkit.cli.finding_check import CheckFlags, check_options, checked_by_model, show_prompts
 from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
 from faultkit.cli.review_output import (
     FORMATS,
@@ -29,6 +30,7 @@ from faultkit.cli.review_output import (
 )
 from faultkit.cli.shared_options import add_options, json_option, print_json
 from faultkit.code import Language, language_named
+from faultkit.code.advice.answers import Engine
 from faultkit.code.review.baseline import (
     Baseline,
     Identity,
@@ -43,7 +45,7 @@ from faultkit.code.review.changed_lines import changed_lines
 from faultkit.code.review.config_file import ReviewConfig, config_for, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
 from faultkit.code.review.new_findings import hide_old
-from faultkit.code.review.outcome import JudgedFinding, is_at_least, judge, rules_judged, shown
+from faultkit.code.review.outcome import JudgedFinding, is_at_least, judge, not_confirmed, rules_judged, shown
 from faultkit.code.review.review_files import (
     FilesFound,
     FileToReview,
@@ -55,6 +57,7 @@ from faultkit.code.review.review_files import (
 from faultkit.code.review.sarif_findings import sarif_of_review
 from faultkit.code.review.settings import ReviewFlags, judgement_of, listed, path_choice, rules_of
 from faultkit.code.rules import KINDS, SEVERITIES, Rule, Severity
+from faultkit.code.rules.rule import LIKELY, POSSIBLE
 from faultkit.code.source_files import MOST_BYTES, local_path, repository_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -146,6 +149,7 @@ Examples:
   fault review . --baseline review.json --write-baseline
   fault review . --sarif findings.sarif
   fault review . --format github --diff origin/main
+  fault review . --diff origin/main --ask-model --llm-client anthropic
   fault review app.py --prove
 """,
 )
@@ -168,6 +172,7 @@ Examples:
     is_flag=True,
     help="In SARIF: also write findings that comments suppress or the baseline has, marked as such.",
 )
+@check_options
 @proof_options
 def command(
     paths: tuple[str, ...],
@@ -194,16 +199,21 @@ def command(
     as_json: bool,
     sarif: str | None,
     sarif_accepted: bool,
+    asking: CheckFlags,
     **proof_flags: Any,
 ) -> int:
     """Report what may fail in production in FILE, or in the source files of DIR, and how to fix it.
 
-    Only rules are used: nothing leaves this machine. Settings come from the nearest pyproject.toml with
-    [tool.faultkit.review], or faultkit.toml with [review]; options go before it. In DIR, generated, vendored
-    and built files are skipped, and tests, examples, scripts and the like are counted, not reviewed; see
-    --include. A FILE that is named is reviewed as it is. Comments suppress findings:
-    `fault: ignore[FK-R001] reason` in a statement, `fault: ignore-next-line` above it, `fault: ignore-file`
-    at the top of a file.
+    Only rules are used, and nothing leaves this machine, unless --ask-model is given. Settings come from the
+    nearest pyproject.toml with [tool.faultkit.review], or faultkit.toml with [review]; options go before it.
+    In DIR, generated, vendored and built files are skipped, and tests, examples, scripts and the like are
+    counted, not reviewed; see --include. A FILE that is named is reviewed as it is. Comments suppress
+    findings: `fault: ignore[FK-R001] reason` in a statement, `fault: ignore-next-line` above it,
+    `fault: ignore-file` at the top of a file.
+
+    With --ask-model, a language model checks each finding by the code around it, and only what it confirms is
+    shown. With --write-baseline, too, the baseline gets what it does not confirm: later reviews, without a
+    model, show the rest.
 
     With --prove, FILE is a service in Python or JavaScript: it is run as it is and with the changes that
     `fault improve` would make, side by side under the same faults, and both are measured. FILE itself is not
@@ -225,12 +235,14 @@ def command(
         min_severity,
         min_confidence,
     )
-    asked = ProofFlags(**proof_flags)
-    asked.check()
-    form = _format(output_format, as_json, asked.prove)
+    proving = ProofFlags(**proof_flags)
+    proving.check()
+    asking.check(write_baseline=write_baseline)
+    model = asking.model() if asking.ask_model else None
+    form = _format(output_format, as_json, proving.prove)
     if sarif_accepted and sarif is None and form != "sarif":
         raise InputError("--sarif-accepted", "expected --sarif FILE or --format sarif beside it, got neither")
-    if asked.prove and not _is_file(paths):
+    if proving.prove and not _is_file(paths):
         raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
     baseline_path = _baseline_path(baseline_file, write_baseline, settings)
     baseline = _baseline(baseline_path, write_baseline)
@@ -245,12 +257,15 @@ def command(
     is_alone = (STDIN in paths or _is_file(names)) and not is_strict
     run = partial(_reviewed, rules=rules, jobs=jobs, no_cache=no_cache)
     files = tuple(run(wanted, is_alone))
-    by = judgement_of(settings, flags)
+    by = judgement_of(settings, flags, LIKELY if model is None else POSSIBLE)
     findings = [each for file in files for each in judge(file, by)]
+    check = partial(checked_by_model, files=wanted, rules=rules, no_cache=no_cache)
     fixed: dict[Identity, int] = {}
     if baseline is not None and baseline_path is not None:
         reviewed = {file.path: rules_judged(file, rules, by) for file in files}
         if write_baseline:
+            if model is not None:
+                findings = not_confirmed(check(findings, model))
             _write_baseline(baseline_path, baseline, findings, reviewed)
             return 0
         findings, fixed = against(baseline, findings, reviewed)
@@ -261,6 +276,11 @@ def command(
             changed,
             lambda old: [each for file in run(old, False) for each in judge(file, by)],
         )
+    if model is not None:
+        if asking.show_prompt:
+            show_prompts(findings, wanted, model)
+            return 0
+        findings = check(findings, model)
     review = Review(
         (*files, *found.skipped),
         tuple(findings),
@@ -269,6 +289,7 @@ def command(
         found.excluded,
         tuple(sorted(fixed.items())),
         since,
+        None if model is None else Engine(model.engine, model.settings.model),
     )
     if sarif is not None or form == "sarif":
         log = sarif_of_review(
@@ -282,7 +303,7 @@ def command(
             write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
         if form == "sarif":
             print_json(log)
-    proof = prove_file(names[0], asked, settings) if asked.prove else None
+    proof = prove_file(names[0], proving, settings) if proving.prove else None
     if form == "json":
         print_json(review_document(review) | ({} if proof is None else {"proof": proof.document()}))
     elif form != "text":

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from faultkit.base.text import count_of, escaped_line
+from faultkit.base.text import count_of, escaped_line, printable_line
 from faultkit.cli.shared_options import print_json
 from faultkit.code.advice.analysis import mean_value, score_of
+from faultkit.code.advice.answers import Engine
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.baseline import Identity
 from faultkit.code.review.ci_outputs import github_text, gitlab_issues, junit_text
@@ -43,6 +44,8 @@ class Review:
     """What the baseline has and was not found."""
     since: str | None = None
     """The ref of `--diff`."""
+    checked_by: Engine | None = None
+    """The language model that was asked about the findings."""
 
     @property
     def looked_at(self) -> list[ReviewedFile]:
@@ -66,11 +69,12 @@ class Review:
 def scores_of(review: Review) -> dict[Kind, float | None]:
     """Return the score of each kind that a rule was run for: the mean of the files that have one.
 
-    Findings that a threshold, the baseline or the diff hides count; those that a comment hides do
-    not. A file that could not be read whole has no score. If no file has one, the score is None."""
+    Findings that a threshold, the baseline or the diff hides count; those that a comment hides or a model
+    refutes do not. A file that could not be read whole has no score. If no file has one, the score is
+    None."""
     by_file: dict[str, list[Finding]] = {file.file: [] for file in review.looked_at if not file.broken_lines}
     for each in review.findings:
-        if each.hidden != "comment" and each.finding.file in by_file:
+        if each.hidden not in ("comment", "refuted") and each.finding.file in by_file:
             by_file[each.finding.file].append(each.finding)
     ran = {rule.kind for rule in review.rules}
     return {
@@ -85,14 +89,22 @@ def review_document(review: Review) -> dict[str, Any]:
     return {
         "files": len(review.looked_at),
         "scores": scores_of(review),
-        "findings": [finding_document(each) for each in shown(review.findings)],
+        "findings": [_judged_document(each) for each in review.findings if not each.hidden],
         "hidden": {
             "comment": review.hidden("comment"),
             "baseline": review.hidden("baseline"),
             "unchanged": review.hidden("unchanged"),
             "severity": review.hidden("severity"),
             "confidence": review.hidden("confidence"),
+            "minor": review.hidden("minor"),
+            "refuted": review.hidden("refuted"),
         },
+        "not_confirmed": [
+            _judged_document(each) for each in review.findings if each.hidden in ("minor", "refuted")
+        ],
+        "checked_by": None
+        if review.checked_by is None
+        else {"engine": review.checked_by.name, "model": review.checked_by.model},
         "fixed": [
             {"rule": rule, "file": file, "function": function, "message": message, "count": count}
             for (rule, file, function, message), count in review.fixed
@@ -106,6 +118,11 @@ def review_document(review: Review) -> dict[str, Any]:
             if file.broken_lines
         ],
     }
+
+
+def _judged_document(judged: JudgedFinding) -> dict[str, Any]:
+    checked = {"verdict": judged.verdict, "reason": judged.detail} if judged.verdict else {}
+    return finding_document(judged.finding) | checked
 
 
 def finding_document(finding: Finding) -> dict[str, Any]:
@@ -149,11 +166,16 @@ def print_review(review: Review) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)
-    for each in shown(review.findings):
+    for judged in review.findings:
+        if judged.hidden:
+            continue
+        each = judged.finding
         severity = Text(each.severity, style=_STYLES[each.severity])
         title = f"{each.rule.title} ({each.rule.id})"
         console.print(Text("  ").join((Text(each.place, style="bold"), severity, Text(title))))
         console.print(f"    {each.message}", markup=False)
+        if judged.verdict:
+            console.print(f"    confirmed: {printable_line(judged.detail)}", markup=False)
         console.print(f"    fix: {each.rule.fix}", markup=False)
     _print_end(review, console)
 
@@ -213,6 +235,10 @@ def _not_shown(review: Review) -> Iterable[str]:
     if review.fixed:
         number = sum(count for _, count in review.fixed)
         yield f"fixed: {count_of(number, 'finding')} of the baseline; --write-baseline takes them out of it"
+    if review.checked_by is not None:
+        by = f"{review.checked_by.name} ({review.checked_by.model})"
+        minor, wrong = review.hidden("minor"), review.hidden("refuted")
+        yield f"checked by {by}: {minor} minor and {wrong} wrong not shown; --json has them with the reasons"
     if unchanged := review.hidden("unchanged"):
         yield f"not shown: {count_of(unchanged, 'finding')} on lines that did not change since {review.since}"
 

@@ -237,6 +237,25 @@ ANALYSIS: dict[str, Any] = _object(
     }
 )
 
+MOST_CHECKED = 20
+"""Findings of one question."""
+CHECKS: dict[str, Any] = _object(
+    {
+        "verdicts": _array(
+            _object(
+                {
+                    "finding": {"type": "integer", "minimum": 1, "maximum": MOST_CHECKED},
+                    "verdict": {"enum": ["defect", "minor", "wrong"]},
+                    "reason": _text(600),
+                }
+            ),
+            1,
+            MOST_CHECKED,
+        )
+    }
+)
+"""One verdict for each finding, by its number in the prompt."""
+
 
 def check_concerns(concerns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the concerns; all of them if none is named. Raises InputError for an unknown one."""

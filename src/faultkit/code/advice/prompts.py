@@ -127,6 +127,38 @@ def deep_analysis(
     )
 
 
+def check_findings(
+    excerpt: str, language: str, path: str, *, claims: Iterable[str], rules: Iterable[str]
+) -> ModelPrompt:
+    """Return the prompt for `answers.CHECKS`.
+
+    excerpt: lines of the file with their numbers
+    claims:  one line for each finding, with its number
+    rules:   one paragraph for each rule that found one"""
+    return ModelPrompt(
+        f"{_WHO}\nA checker that reads code by rules reports findings in a file. It knows little of what "
+        "other files do, and a good part of what it reports is not worth acting on. Judge each finding:\n"
+        "- defect: the claim is right, and a careful maintainer of this service who learns of it would "
+        "change the code.\n"
+        "- minor: the claim is right by the letter, and it is bounded, deliberate or without consequence "
+        "here.\n"
+        "- wrong: the claim is not true of this code, because the message describes it wrongly, something in "
+        "the code prevents it, or a call is to something else than the rule assumes; or the file is no part "
+        "of a service: a test helper, a script that a person runs, an example, generated or vendored code.\n"
+        "Try to refute each claim first: look for the limit, the handler, the owner that closes it or the "
+        "bound on the data, and consider what the library really does at run time. Where a claim depends on "
+        "code that is not shown, decide by what names and library make likely. The lines of the file have "
+        "their numbers before them; where lines are left out, there is a line with three dots.\n"
+        "- verdicts: one for each finding, by its number. reason: one short sentence that names what decides "
+        "it.",
+        (
+            PromptSection("The findings", "\n".join(claims)),
+            PromptSection("What the rules are about", "\n\n".join(rules)),
+            PromptSection(f"The file {path}", excerpt, language),
+        ),
+    )
+
+
 def findings_section(lines: Iterable[str]) -> PromptSection:
     """Return the findings of the offline rules as a section, one line each."""
     text = "\n".join(lines)

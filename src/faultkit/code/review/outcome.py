@@ -1,7 +1,8 @@
 """What becomes of the findings of a review: shown, or hidden and why. Pure.
 
 A finding is hidden by the first of these that applies: a rule that is ignored for its path (it is left out
-altogether), a comment, its severity, its confidence, the baseline, lines that did not change.
+altogether), a comment, its severity, its confidence, the baseline, lines that did not change, a language
+model that was asked about it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.review.selection import exactness
 from faultkit.code.rules.rule import LIKELY, SEVERITIES, Finding, Rule, Severity
 
-Hiding: TypeAlias = Literal["", "comment", "severity", "confidence", "baseline", "unchanged"]
+Hiding: TypeAlias = Literal[
+    "", "comment", "severity", "confidence", "baseline", "unchanged", "minor", "refuted"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,9 @@ class JudgedFinding:
     """The absolute path of its file."""
     hidden: Hiding = ""
     detail: str = ""
-    """Of a comment, its reason."""
+    """The reason of a comment, or of a model."""
+    verdict: str = ""
+    """What a model says of it: `defect`, `minor` or `wrong`; empty if none was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +113,8 @@ def hide(
 def shown(findings: Iterable[JudgedFinding]) -> list[Finding]:
     """Return the findings that nothing hides."""
     return [each.finding for each in findings if not each.hidden]
+
+
+def not_confirmed(findings: Iterable[JudgedFinding]) -> list[JudgedFinding]:
+    """Return the findings without those that a model confirms; what it does not confirm is shown again."""
+    return [replace(each, hidden="") if each.verdict else each for each in findings if each.hidden]

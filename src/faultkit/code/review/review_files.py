@@ -274,7 +274,7 @@ def _joined(base: str, relative: str) -> str:
 
 def review_file(wanted: FileToReview, rules: Iterable[Rule] = DEFAULT_RULES) -> ReviewedFile:
     """Review one file. Raises InputError if it cannot be read, or is no code."""
-    source = _source_of(wanted)
+    source = source_to_review(wanted)
     if source.language.name not in GRAMMARS:
         known = ", ".join(GRAMMARS)
         raise InputError(
@@ -303,7 +303,8 @@ def _begun(wanted: FileToReview, language: str) -> ReviewedFile:
     return ReviewedFile(wanted.shown, language, path=path, relative=relative)
 
 
-def _source_of(wanted: FileToReview) -> SourceFile:
+def source_to_review(wanted: FileToReview) -> SourceFile:
+    """Return the text of a file. Raises InputError if it cannot be read."""
     if wanted.source is None:
         return read_source(wanted.path, wanted.language)
     return source_of(wanted.path, wanted.source, wanted.language)
@@ -322,7 +323,7 @@ def _context(wanted: FileToReview, source: bytes, language: str) -> str:
 
 def context_name(wanted: FileToReview) -> str:
     """Return the context by which a file is skipped, left out or narrowed; empty if there is none."""
-    source = _source_of(wanted)
+    source = source_to_review(wanted)
     return _context(wanted, source.source, source.language.name)
 
 

@@ -46,9 +46,10 @@ def sarif_of_review(
 
     root:          the absolute folder that paths are made relative to
     has_baseline:  whether the findings were compared with a baseline
-    with_accepted: whether what comments suppress, and what the baseline has, is in it as well. Not all
-                   services know these marks: GitHub shows such a result like any other."""
-    wanted = ("", "comment", "baseline") if with_accepted else ("",)
+    with_accepted: whether what comments suppress, what the baseline has, and what a model does not confirm is
+                   in it as well. Not all services know these marks: GitHub shows such a result like any
+                   other."""
+    wanted = ("", "comment", "baseline", "minor", "refuted") if with_accepted else ("",)
     results = [
         _result(each.finding, path_in(root, each.path), _state(each, has_baseline))
         for each in findings
@@ -61,9 +62,10 @@ def _state(judged: JudgedFinding, has_baseline: bool) -> dict[str, Any]:
     state: dict[str, Any] = {}
     if has_baseline:
         state["baselineState"] = "unchanged" if judged.hidden == "baseline" else "new"
-    if judged.hidden == "comment":
+    if judged.hidden in ("comment", "minor", "refuted"):
         reason = {"justification": judged.detail} if judged.detail else {}
-        state["suppressions"] = [{"kind": "inSource", **reason}]
+        kind = "inSource" if judged.hidden == "comment" else "external"
+        state["suppressions"] = [{"kind": kind, **reason}]
     return state
 
 

@@ -82,13 +82,13 @@ def path_choice(config: ReviewConfig, flags: ReviewFlags) -> PathChoice:
     )
 
 
-def judgement_of(config: ReviewConfig, flags: ReviewFlags) -> Judgement:
-    """Return by what findings are shown or hidden."""
+def judgement_of(config: ReviewConfig, flags: ReviewFlags, min_confidence: float = LIKELY) -> Judgement:
+    """Return by what findings are shown or hidden; `min_confidence` counts if nothing sets another."""
     least = flags.min_confidence if flags.min_confidence is not None else config.min_confidence
     return Judgement(
         kind=flags.kind,
         min_severity=flags.min_severity or config.min_severity or "low",
-        min_confidence=LIKELY if least is None else least,
+        min_confidence=min_confidence if least is None else least,
         severities=config.severity,
         ignores=tuple(
             (path_patterns((each,), config.folder), names) for each, names in config.per_path_ignores.items()
