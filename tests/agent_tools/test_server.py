@@ -30,7 +30,7 @@ fault_run_blackhole_impact_scenario fault_run_latency_impact_scenario fault_run_
 fault_run_bandwidth_impact_scenario fault_run_jitter_impact_scenario fault_run_http_error_impact_scenario
 fault_function_reliability_deep_analysis
 """
-OURS = {"fault_find_breaking_point"}
+OURS = {"fault_find_breaking_point", "fault_review_code"}
 
 era = pytest.mark.parametrize("mode", ERAS)
 

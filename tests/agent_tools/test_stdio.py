@@ -126,7 +126,7 @@ def test_both_eras_are_served_and_the_end_of_input_is_the_end(tmp_path: Path) ->
         )
         with anyio.fail_after(PATIENCE_S):
             async with Client(parameters, mode=mode) as client:
-                assert len((await client.list_tools()).tools) == 20
+                assert len((await client.list_tools()).tools) == 21
                 found = await client.call_tool("fault_list_function_names", {"file": str(place)})
                 assert found.structured_content == {"names": ["f"], "language": "python"}
 

@@ -69,6 +69,12 @@ def folder(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
     return replace(found, path_of="a folder")
 
 
+def file_or_folder(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
+    """Return an argument for the path of an existing file or folder."""
+    found = argument(name, {"type": "string"}, description, _read_path, default, '"/home/me/project"')
+    return replace(found, path_of="a file or folder")
+
+
 def language(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
     """Return an argument for a language, read as a `faultkit.code.Language`.
 
@@ -253,6 +259,12 @@ def _read_folder(value: Any) -> str:
     _check_there(path)
     if not os.path.isdir(path):
         raise ValueError(f"expected a folder, got the file {brief_json(path)}")
+    return path
+
+
+def _read_path(value: Any) -> str:
+    path = _absolute(value, "a file or folder")
+    _check_there(path)
     return path
 
 

@@ -13,12 +13,14 @@ from faultkit.agent_tools.argument_kinds import (
     choice,
     either,
     file,
+    file_or_folder,
     flag,
     folder,
     language,
     number,
     several,
     text,
+    whole,
 )
 from faultkit.agent_tools.tool import READS, Argument, Hints, Tool
 
@@ -90,6 +92,8 @@ _MAY_RUN_CODE = Hints(read_only=False, destructive=True, idempotent=False, open_
 """Hints of a tool that may run the user's code, which may change anything and call any host."""
 CONCERNS = ("performance", "reliability", "threat")
 """The concerns of `code.advice`, repeated because that takes long to import; a test compares them."""
+SEVERITIES = ("low", "medium", "high", "critical")
+"""Those of `code.rules`, repeated likewise."""
 
 _FILE = file("file", "Absolute path or file:// URI of a source file.")
 _FILE_LANGUAGE = language("lang", "Language, if the file's ending does not tell it.", default=None)
@@ -371,5 +375,60 @@ CODE_TOOLS: tuple[Tool, ...] = (
         hints=READS,
         run=f"{_FUNCTIONS}:analyse",
         may_reach_out=True,
+    ),
+    Tool(
+        name="fault_review_code",
+        title="Review code",
+        description=(
+            "Lists what may fail, hang, leak or be slow in production in a file, a folder or a change, the "
+            "most severe first, with when to ignore it. Use it on your own changes, too. Rules read one file "
+            "at a time, so check each finding before you act on it: read the code and its callers, try to "
+            "refute the claim (a limit, a handler, an owner that closes it, a bound on the data), and drop "
+            "what is wrong or has no consequence. Returns JSON."
+        ),
+        arguments=(
+            file_or_folder("path", "Absolute path or file:// URI of a source file or a folder."),
+            text(
+                "since",
+                "Git ref: only what is new since it.",
+                default=None,
+                example='"origin/main"',
+                longest=1000,
+            ),
+            choice("min_severity", "Leave out what is less severe.", SEVERITIES, default="low"),
+            language("lang", "Only files of this language.", default=None),
+            whole("most", "Findings to list.", default=30, minimum=1, maximum=500, example="30"),
+        ),
+        output=object_of(
+            {
+                "findings": {
+                    "type": "array",
+                    "items": object_of(
+                        {
+                            "rule": TEXT,
+                            "severity": {"enum": list(SEVERITIES)},
+                            "confidence": {**SCORE, "description": "0.95 certain, 0.8 likely, 0.5 possible"},
+                            "file": TEXT,
+                            "line": WHOLE,
+                            "function": TEXT,
+                            "message": TEXT,
+                        }
+                    ),
+                },
+                "rules": {
+                    "type": "object",
+                    "description": "By id: what the rule is about, the fix, and when to ignore it",
+                    "additionalProperties": object_of(
+                        {"title": TEXT, "why": TEXT, "fix": TEXT, "when_to_ignore": TEXT}
+                    ),
+                },
+                "more": {**WHOLE, "description": "Findings that are not listed"},
+                "files": {**WHOLE, "description": "Files that were reviewed"},
+                "left_out": {**WHOLE, "description": "Tests, scripts, generated and excluded files"},
+                "skipped": {"type": "array", "items": object_of({"path": TEXT, "why": TEXT})},
+            }
+        ),
+        hints=READS,
+        run="faultkit.agent_tools.review_functions:review_code",
     ),
 )

@@ -38,7 +38,8 @@ class Argument:
     example: str = ""
     """JSON text that is shown in the error for a wrong value."""
     path_of: str = ""
-    """`a file` or `a folder` if its value is the path of one: a server may limit it to its root folder."""
+    """`a file`, `a folder` or `a file or folder` if its value is a path, which a server may limit to its
+    root folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ AGENT_TOOLS: dict[str, Tool] = {**TOOLS, **CHAOS_TOOLS}
 _INSTRUCTIONS = f"""\
 Faultkit finds out how code holds up when its network misbehaves, and how to make it hold.
 Look: fault_list_function_names and fault_extract_code_block read a source file; fault_score_reliability, \
-fault_score_performance and fault_function_reliability_deep_analysis judge code.
+fault_score_performance and fault_function_reliability_deep_analysis judge code; fault_review_code lists \
+what to look at in a file, a project or a change, for you to check.
 Change: fault_suggest_better_function_* answer with a diff for a function, \
 fault_make_reliability_and_perf_changes with one for a file. They write nothing: apply the diff yourself.
 Measure: fault_run_*_impact_scenario sends traffic to a running service while its network is broken, and \

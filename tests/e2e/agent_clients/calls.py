@@ -29,6 +29,7 @@ def calls_of(folder: Path, url: str) -> dict[str, dict[str, Any]]:
         "fault_suggest_service_level_objectives_slo": snippet,
         "fault_make_reliability_and_perf_changes": {"file": str(file)},
         "fault_function_reliability_deep_analysis": {"file": str(file), "func": "index"},
+        "fault_review_code": {"path": str(folder)},
     }
     short = {"url": url, "duration": "200ms", "rps": 10, "timeout": 1, "baseline": False}
     impact = {name: short for name in TOOLS if name.endswith("_impact_scenario")}
@@ -45,7 +46,7 @@ def calls_of(folder: Path, url: str) -> dict[str, dict[str, Any]]:
 
 def check_listed(names: list[str]) -> None:
     assert names == list(AGENT_TOOLS)
-    assert len(names) == 20
+    assert len(names) == 21
 
 
 def check(name: str, text: str, structured: Any) -> None:
