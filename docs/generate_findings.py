@@ -11,7 +11,7 @@ from pathlib import Path
 from faultkit.code.advice.analysis import WEIGHTS
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.engine import ALL_RULES, RULES
-from faultkit.code.review.explanation import CodeExample, explanation_of, languages_text
+from faultkit.code.review.explanation import CodeExample, explanation_of, languages_text, state_of
 from faultkit.code.rules import KINDS, Rule
 
 PAGE = Path(__file__).with_name("findings.md")
@@ -31,7 +31,8 @@ code elsewhere could make it right, 0.5 if code elsewhere may well do so. The la
 only with `--min-confidence 0.5`.
 
 A comment `fault: ignore[FK-R001, broad-catch] reason` suppresses findings of its statement;
-[code.md](code.md#suppressions) has the other forms. Rules named FK-S are about such comments.
+[code.md](code.md#suppressions) has the other forms. Rules named FK-S are about such comments,
+those named FK-M are for what a [language model](code.md#confirmed-by-a-model) finds.
 
 ## The score
 
@@ -62,7 +63,7 @@ def _row(rule: Rule) -> tuple[str, ...]:
 
 def _section(rule: Rule) -> str:
     head = f"### {rule.slug}\n\n{rule.id}, {rule.severity}: {rule.title}."
-    off = "" if rule.by_default else " Off by default: select it by name."
+    off = "" if rule.by_default else f" {state_of(rule).capitalize()}."
     text = explanation_of(rule)
     code = "\n\n".join(
         f"{word} ({LANGUAGES[each.language].title}):\n\n{_block(each)}"

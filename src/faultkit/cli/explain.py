@@ -17,6 +17,7 @@ from faultkit.code.review.explanation import (
     explanation_of,
     languages_text,
     rule_document,
+    state_of,
     suppression_of,
 )
 from faultkit.code.review.selection import check_rule_name, exactness
@@ -82,8 +83,7 @@ def explanation_lines(rule: Rule) -> Iterator[str]:
     text = explanation_of(rule)
     yield f"{rule.id}  {rule.slug}"
     yield rule.title
-    state = "on by default" if rule.by_default else "off by default: select it by name"
-    yield from wrap(f"{rule.kind}, {rule.severity}; {languages_text(rule)}; {state}", _WIDTH)
+    yield from wrap(f"{rule.kind}, {rule.severity}; {languages_text(rule)}; {state_of(rule)}", _WIDTH)
     yield from _part("Why", rule.why)
     yield from _part("Evidence", text.evidence)
     yield from _code("Bad", text.bad)

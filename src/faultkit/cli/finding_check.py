@@ -1,4 +1,4 @@
-"""`--ask-model` of `fault review`: its options, and the questions to a language model about findings."""
+"""`--ask-model` of `fault review`: its options, and the questions to a language model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -17,16 +18,17 @@ from faultkit.base.text import count_of
 from faultkit.cli.llm import LlmOptions, model_from, question_options
 from faultkit.cli.shared_options import add_options
 from faultkit.code.review.outcome import JudgedFinding
-from faultkit.code.review.review_files import FileToReview, source_to_review
+from faultkit.code.review.review_files import FileToReview, ReviewedFile, source_to_review
 from faultkit.code.rules import Rule
 from faultkit.code.source_files import SourceFile
 
 if TYPE_CHECKING:
-    from faultkit.code.advice.finding_check import CheckQuestion
+    from faultkit.code.advice.finding_search import IsWanted
+    from faultkit.code.advice.model_questions import Question
     from faultkit.llm.language_model import LanguageModel
 
 F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
+Q = TypeVar("Q", bound="Question")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class CheckFlags:
     """The options of a check by a model, as given."""
 
     ask_model: bool
+    find_more: bool
     show_prompt: bool
     llm: LlmOptions
 
@@ -43,8 +46,9 @@ class CheckFlags:
             if self.show_prompt and write_baseline:
                 raise InputError("--show-prompt", "expected no --write-baseline beside it, got one")
             return
-        if self.show_prompt:
-            raise InputError("--show-prompt", "expected --ask-model beside it, got none")
+        for flag, is_given in (("--find-more", self.find_more), ("--show-prompt", self.show_prompt)):
+            if is_given:
+                raise InputError(flag, "expected --ask-model beside it, got none")
         if any(each is not None for each in astuple(self.llm)):
             raise InputError(
                 "--llm-client", "expected --ask-model beside it, got none: without it only the rules review"
@@ -65,8 +69,10 @@ def check_options(command: F) -> F:
     """Add the options to a command, which receives them as one argument, `asking`."""
 
     @functools.wraps(command)
-    def collected(*args: Any, ask_model: bool, show_prompt: bool, llm: LlmOptions, **kwargs: Any) -> Any:
-        return command(*args, asking=CheckFlags(ask_model, show_prompt, llm), **kwargs)
+    def collected(
+        *args: Any, ask_model: bool, find_more: bool, show_prompt: bool, llm: LlmOptions, **kwargs: Any
+    ) -> Any:
+        return command(*args, asking=CheckFlags(ask_model, find_more, show_prompt, llm), **kwargs)
 
     return add_options(  # type: ignore[return-value]
         question_options(collected),
@@ -77,6 +83,11 @@ def check_options(command: F) -> F:
             "and show only what it confirms. Sends the files with findings to it.",
         ),
         click.option(
+            "--find-more",
+            is_flag=True,
+            help="With --ask-model: ask also for defects that no rule finds. Sends all reviewed files.",
+        ),
+        click.option(
             "--show-prompt",
             is_flag=True,
             help="With --ask-model: print what would be sent, and send nothing.",
@@ -84,59 +95,76 @@ def check_options(command: F) -> F:
     )
 
 
-def show_prompts(
-    findings: Sequence[JudgedFinding], files: Iterable[FileToReview], model: LanguageModel
-) -> None:
-    """Print what the model would be sent about the findings."""
-    from faultkit.code.advice.finding_check import FindingCheck, check_questions
-    from faultkit.llm.language_model import PromptShown
+class ModelReview:
+    """The part of a language model in a review."""
 
-    check = FindingCheck(model)
-    for each in check_questions(findings, _sources(files)):
-        try:
-            check.ask(each)
-        except PromptShown as shown:
-            click.echo(f"{shown.system}\n\n{shown.prompt}\n")
-    click.echo(f"nothing was sent to {model.engine}", err=True)
+    def __init__(
+        self, model: LanguageModel, files: Iterable[FileToReview], rules: Sequence[Rule], *, no_cache: bool
+    ) -> None:
+        """files: those of the review; rules: those that it runs"""
+        self._model = model
+        self._files = {os.path.abspath(each.path): each for each in files}
+        self._rules = rules
+        self._no_cache = no_cache
 
+    def search(self, files: Sequence[ReviewedFile], is_wanted: IsWanted) -> list[ReviewedFile]:
+        """Return the files with what the model finds in them besides. Raises RunError or TargetError if the
+        model gives no answer."""
+        from faultkit.code.advice.finding_search import is_searched, search_questions, with_defects
 
-def checked_by_model(
-    findings: Sequence[JudgedFinding],
-    model: LanguageModel,
-    *,
-    files: Iterable[FileToReview],
-    rules: Sequence[Rule],
-    no_cache: bool,
-) -> list[JudgedFinding]:
-    """Return the findings with the verdicts of the model. Raises RunError or TargetError if it gives none."""
-    from faultkit.code.advice.finding_check import FindingCheck, check_questions, with_verdicts
-    from faultkit.code.review.cache import open_cache
+        questions = list(search_questions(files, self._source))
+        about = f"for defects in {count_of(sum(map(is_searched, files)), 'file')}"
+        return with_defects(files, self._asked(questions, about), self._source, self._rules, is_wanted)
 
-    questions = list(check_questions(findings, _sources(files)))
-    with ExitStack() as stack:
-        stack.enter_context(model)
-        cache = None if no_cache else stack.enter_context(open_cache(rules))
-        answered = FindingCheck(model, cache).verdicts(questions)
-        return with_verdicts(findings, _with_status(answered, questions, model))
+    def check(self, findings: Sequence[JudgedFinding]) -> list[JudgedFinding]:
+        """Return the findings with the verdicts of the model. Raises RunError or TargetError if it gives
+        none."""
+        from faultkit.code.advice.finding_check import check_questions, with_verdicts
 
+        questions = list(check_questions(findings, self._source_of))
+        about = f"about {count_of(sum(len(each.places) for each in questions), 'finding')}"
+        return with_verdicts(findings, self._asked(questions, about))
 
-def _sources(files: Iterable[FileToReview]) -> Callable[[JudgedFinding], SourceFile]:
-    by_path = {os.path.abspath(each.path): each for each in files}
-    return lambda finding: source_to_review(by_path[finding.path])
+    def show_prompts(self, findings: Sequence[JudgedFinding], searched: Sequence[ReviewedFile]) -> None:
+        """Print what the model would be sent: for more defects in files, and about the findings."""
+        from faultkit.code.advice.finding_check import check_questions
+        from faultkit.code.advice.finding_search import search_questions
+        from faultkit.code.advice.model_questions import ModelQuestions
+        from faultkit.llm.language_model import PromptShown
 
+        asking = ModelQuestions(self._model)
+        questions: Iterable[Question] = chain(
+            search_questions(searched, self._source), check_questions(findings, self._source_of)
+        )
+        for each in questions:
+            try:
+                asking.ask(each)
+            except PromptShown as shown:
+                click.echo(f"{shown.system}\n\n{shown.prompt}\n")
+        click.echo(f"nothing was sent to {self._model.engine}", err=True)
 
-def _with_status(
-    answered: Iterable[T], questions: Sequence[CheckQuestion], model: LanguageModel
-) -> Iterator[T]:
-    """Yield the answers; show on a terminal how many questions are open."""
-    if not sys.stderr.isatty():
-        yield from answered
-        return
-    from rich.console import Console
+    def _asked(self, questions: Sequence[Q], about: str) -> Iterator[tuple[Q, Any]]:
+        """Yield the questions with their answers; show on a terminal how many are open."""
+        from faultkit.code.advice.model_questions import ModelQuestions
+        from faultkit.code.review.cache import open_cache
 
-    asked = sum(len(each.places) for each in questions)
-    about = f"asking {model.engine} ({model.settings.model}) about {count_of(asked, 'finding')}"
-    with Console(stderr=True).status(about) as status:
-        for done, each in enumerate(answered, 1):
-            status.update(f"{about}: {done} of {len(questions)} answers")
-            yield each
+        with ExitStack() as stack:
+            stack.enter_context(self._model)
+            cache = None if self._no_cache else stack.enter_context(open_cache(self._rules))
+            answered = ModelQuestions(self._model, cache).answers(questions)
+            if not sys.stderr.isatty():
+                yield from answered
+                return
+            from rich.console import Console
+
+            asking = f"asking {self._model.engine} ({self._model.settings.model}) {about}"
+            status = stack.enter_context(Console(stderr=True).status(asking))
+            for done, each in enumerate(answered, 1):
+                status.update(f"{asking}: {done} of {len(questions)} answers")
+                yield each
+
+    def _source(self, path: str) -> SourceFile:
+        return source_to_review(self._files[path])
+
+    def _source_of(self, finding: JudgedFinding) -> SourceFile:
+        return self._source(finding.path)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -17,7 +18,7 @@ import click
 from faultkit.base.errors import InputError
 from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of
-from faultkit.cli.finding_check import CheckFlags, check_options, checked_by_model, show_prompts
+from faultkit.cli.finding_check import CheckFlags, ModelReview, check_options
 from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
 from faultkit.cli.review_output import (
     FORMATS,
@@ -44,6 +45,7 @@ from faultkit.code.review.baseline import (
 from faultkit.code.review.changed_lines import changed_lines
 from faultkit.code.review.config_file import ReviewConfig, config_for, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
+from faultkit.code.review.model_rules import MODEL_RULES
 from faultkit.code.review.new_findings import hide_old
 from faultkit.code.review.outcome import JudgedFinding, is_at_least, judge, not_confirmed, rules_judged, shown
 from faultkit.code.review.review_files import (
@@ -150,6 +152,7 @@ Examples:
   fault review . --sarif findings.sarif
   fault review . --format github --diff origin/main
   fault review . --diff origin/main --ask-model --llm-client anthropic
+  fault review . --diff origin/main --ask-model --find-more --llm-client anthropic
   fault review app.py --prove
 """,
 )
@@ -246,7 +249,7 @@ def command(
         raise InputError("--prove", f'expected one file that is a service, got "{" ".join(paths)}"')
     baseline_path = _baseline_path(baseline_file, write_baseline, settings)
     baseline = _baseline(baseline_path, write_baseline)
-    rules, choice = rules_of(settings, flags), path_choice(settings, flags)
+    rules, choice = _rules(settings, flags, asking), path_choice(settings, flags)
     if STDIN in paths:
         found = text_to_review(_standard_input(), names[0], language, choice)
     else:
@@ -255,17 +258,20 @@ def command(
     changed = None if since is None else changed_lines(since, list(names))
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
     is_alone = (STDIN in paths or _is_file(names)) and not is_strict
-    run = partial(_reviewed, rules=rules, jobs=jobs, no_cache=no_cache)
+    checks = tuple(rule for rule in rules if rule not in MODEL_RULES)
+    run = partial(_reviewed, rules=checks, jobs=jobs, no_cache=no_cache)
     files = tuple(run(wanted, is_alone))
+    by_model = None if model is None else ModelReview(model, wanted, rules, no_cache=no_cache)
+    if by_model is not None and asking.find_more and not asking.show_prompt:
+        files = tuple(by_model.search(files, lambda path, at: changed is None or changed.touch(path, at, at)))
     by = judgement_of(settings, flags, LIKELY if model is None else POSSIBLE)
     findings = [each for file in files for each in judge(file, by)]
-    check = partial(checked_by_model, files=wanted, rules=rules, no_cache=no_cache)
     fixed: dict[Identity, int] = {}
     if baseline is not None and baseline_path is not None:
         reviewed = {file.path: rules_judged(file, rules, by) for file in files}
         if write_baseline:
-            if model is not None:
-                findings = not_confirmed(check(findings, model))
+            if by_model is not None:
+                findings = not_confirmed(by_model.check(findings))
             _write_baseline(baseline_path, baseline, findings, reviewed)
             return 0
         findings, fixed = against(baseline, findings, reviewed)
@@ -276,11 +282,11 @@ def command(
             changed,
             lambda old: [each for file in run(old, False) for each in judge(file, by)],
         )
-    if model is not None:
+    if by_model is not None:
         if asking.show_prompt:
-            show_prompts(findings, wanted, model)
+            by_model.show_prompts(findings, files if asking.find_more else ())
             return 0
-        findings = check(findings, model)
+        findings = by_model.check(findings)
     review = Review(
         (*files, *found.skipped),
         tuple(findings),
@@ -316,6 +322,14 @@ def command(
     if gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)):
         return 1
     return 0 if proof is None else proof.exit_code
+
+
+def _rules(settings: ReviewConfig, flags: ReviewFlags, asking: CheckFlags) -> tuple[Rule, ...]:
+    """Return the rules of the review; those of a model only if it is asked for more findings."""
+    if not asking.find_more:
+        return tuple(rule for rule in rules_of(settings, flags) if rule not in MODEL_RULES)
+    more = (*flags.extend_select, *(rule.id for rule in MODEL_RULES))
+    return rules_of(settings, replace(flags, extend_select=more))
 
 
 def _format(given: str | None, as_json: bool, prove: bool) -> str:

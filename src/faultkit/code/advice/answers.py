@@ -256,6 +256,24 @@ CHECKS: dict[str, Any] = _object(
 )
 """One verdict for each finding, by its number in the prompt."""
 
+DEFECTS: dict[str, Any] = _object(
+    {
+        "defects": {
+            "type": "array",
+            "maxItems": 8,
+            "items": _object(
+                {
+                    "line": {"type": "integer", "minimum": 1},
+                    "concern": {"enum": ["reliability", "performance"]},
+                    "severity": _LEVEL,
+                    "claim": _text(400),
+                }
+            ),
+        }
+    }
+)
+"""Defects by their lines; an empty list if there are none."""
+
 
 def check_concerns(concerns: tuple[str, ...]) -> tuple[str, ...]:
     """Return the concerns; all of them if none is named. Raises InputError for an unknown one."""

@@ -159,6 +159,35 @@ def check_findings(
     )
 
 
+def find_defects(
+    excerpt: str, language: str, path: str, *, first: int, last: int, known: Iterable[str]
+) -> ModelPrompt:
+    """Return the prompt for `answers.DEFECTS`, about the lines from `first` to `last` of a file.
+
+    excerpt: these lines and the first ones of the file, with their numbers
+    known:   one line for each finding that is reported already"""
+    return ModelPrompt(
+        f"{_WHO}\nFind the defects of a file that hurt the users of a service in production. Look at "
+        f"{_look_at(None)}; and at races and updates that are lost, steps that a failure between them leaves "
+        "half done, messages or data that are lost or handled twice, state that grows without a limit, "
+        "secrets in logs, and regular expressions that backtrack without end. Follow each path of each "
+        "function, the failing ones above all, and what functions of the file do to each other.\n"
+        "Report a defect only if the lines show it, you can say what happens and when, and a careful "
+        "maintainer who learns of it would change the code. Try to refute each first: look for the limit, "
+        "the handler, the owner that closes it or the bound on the data, and consider what the library "
+        "really does at run time. No style, no advice, no missing feature, nothing that only other files "
+        "can show. Many files have no defect: then the list is empty. What a checker has reported already is "
+        "not reported again.\n"
+        f"- defects: those in lines {first} to {last}, at most eight, the worst first. line: the line that "
+        "has to change, or that shows the defect best. claim: one sentence that names what is wrong and what "
+        "happens when.",
+        (
+            PromptSection("Reported already", "\n".join(known) or "nothing"),
+            PromptSection(f"The file {path}", excerpt, language),
+        ),
+    )
+
+
 def findings_section(lines: Iterable[str]) -> PromptSection:
     """Return the findings of the offline rules as a section, one line each."""
     text = "\n".join(lines)

@@ -102,6 +102,13 @@ class Syntax:
         end = self._starts[line] if line < len(self._starts) else len(self.source)
         return self.source[self._starts[line - 1] : end].decode("utf-8", "replace").rstrip("\r\n")
 
+    def line_span(self, line: int) -> Span:
+        """Return the span of a line's text, without its indentation and its end."""
+        end = self._starts[line] if line < len(self._starts) else len(self.source)
+        text = self.source[self._starts[line - 1] : end]
+        start = self._starts[line - 1] + len(text) - len(text.lstrip())
+        return Span(start, start + len(text.strip()))
+
     def text(self, part: Node | Span) -> str:
         if isinstance(part, Span):
             return self.source[part.start : part.end].decode("utf-8", "replace")

@@ -1,7 +1,8 @@
 """A baseline: the findings that a project has decided to live with for now, in a JSON file.
 
-A finding is known by its rule, file, function and message, and not by its line. Of several that are the same,
-the file has the number. Paths are relative to the folder of the baseline.
+A finding is known by its rule, file, function and message, and not by its line; one of a model, which uses
+other words each time, not by its message. Of several that are the same, the file has the number. Paths are
+relative to the folder of the baseline.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from faultkit.base.documents.checks import mapping, sequence, shown, whole_numbe
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
 from faultkit.base.patterns import lazy_regex
+from faultkit.code.review.model_rules import MODEL_RULES
 from faultkit.code.review.outcome import Hiding, JudgedFinding
 from faultkit.code.rules.rule import Finding
 
@@ -41,7 +43,7 @@ class Baseline:
     def identity(self, finding: Finding, path: str) -> Identity:
         """Return what a finding is known by; `path` is the absolute path of its file."""
         relative = _relative(path, self.folder)
-        message = _LINE_NUMBER.sub("line", finding.message)
+        message = "" if finding.rule in MODEL_RULES else _LINE_NUMBER.sub("line", finding.message)
         return finding.rule.id, relative, finding.function, message
 
 

@@ -5,7 +5,7 @@ Comments that suppress findings are the matter of `suppressions`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.errors import InputError, RunError
@@ -13,6 +13,7 @@ from faultkit.code.facts import NO_PROJECT, Facts, Project, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
 from faultkit.code.languages.syntax import NAMELESS, Fragment, Span, Syntax, parse_fragment
+from faultkit.code.review.model_rules import MODEL_RULES
 from faultkit.code.review.rule_words import rule_words
 from faultkit.code.review.suppressions import SUPPRESSION_RULES, Coverage, Suppression, findings_about
 from faultkit.code.review.unit_tests import UnitTests
@@ -24,8 +25,8 @@ RULES: tuple[Rule, ...] = (*RELIABILITY, *PERFORMANCE)
 """All rules, in the order in which they are shown and checked."""
 DEFAULT_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.by_default)
 """The rules that run unless others are selected."""
-ALL_RULES: tuple[Rule, ...] = (*RULES, *SUPPRESSION_RULES)
-"""All rules, and those about comments that suppress findings."""
+ALL_RULES: tuple[Rule, ...] = (*RULES, *SUPPRESSION_RULES, *MODEL_RULES)
+"""All rules, those about comments that suppress findings, and those of what a model finds."""
 
 
 class RuleError(RunError):
@@ -92,6 +93,23 @@ def review_text(
     facts.forget()
     found += [(each, None) for each in findings_about(coverage, file, listed, RULES)]
     found.sort(key=lambda each: (each[0].span.start, each[0].rule.id))
+    return _text_review(found)
+
+
+def findings_at(syntax: Syntax, hits: Iterable[tuple[Rule, Hit]], *, file: str = "") -> TextReview:
+    """Return hits that come from elsewhere as findings, without those in unit tests beside the code."""
+    fragment, facts, coverage = Fragment(syntax), facts_of(syntax), Coverage(syntax, ALL_RULES)
+    tests = UnitTests(syntax)
+    found = [
+        (_finding(rule, hit, facts, file, fragment), coverage.suppression_of(rule, hit.span))
+        for rule, hit in hits
+        if not tests.hold(hit.span)
+    ]
+    facts.forget()
+    return _text_review(found)
+
+
+def _text_review(found: Sequence[tuple[Finding, Suppression | None]]) -> TextReview:
     return TextReview(
         tuple(finding for finding, by in found if by is None),
         tuple((finding, by) for finding, by in found if by is not None),

@@ -13,6 +13,7 @@ from typing import Any
 
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.languages import LANGUAGES
+from faultkit.code.review.model_rules import MODEL_RULES
 from faultkit.code.rules.rule import Rule
 
 SECTIONS = ("Evidence", "Bad", "Good", "When to ignore")
@@ -74,6 +75,14 @@ def suppression_of(rule: Rule) -> str:
     """Return the comment that suppresses a finding of a rule in its first language."""
     mark = "#" if rule.languages[0] in ("python", "ruby", "bash") else "//"
     return f"{mark} fault: ignore[{rule.id}] reason"
+
+
+def state_of(rule: Rule) -> str:
+    """Return whether a rule runs by default, and if not, how to run it."""
+    if rule.by_default:
+        return "on by default"
+    how = "--ask-model --find-more runs it" if rule in MODEL_RULES else "select it by name"
+    return f"off by default: {how}"
 
 
 def rule_document(rule: Rule) -> dict[str, Any]:

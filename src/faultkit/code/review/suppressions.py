@@ -21,6 +21,7 @@ from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts.facts import Facts
 from faultkit.code.languages import LANGUAGES
 from faultkit.code.languages.syntax import Node, Span, Syntax, walk
+from faultkit.code.review.model_rules import MODEL_RULES, names_model_rule
 from faultkit.code.review.selection import exactness, near_rule
 from faultkit.code.rules.rule import CERTAIN, Finding, Hit, Rule
 
@@ -265,9 +266,10 @@ def findings_about(
 ) -> Iterator[Finding]:
     """Yield what is wrong with the suppressions of a text, by those of SUPPRESSION_RULES that are in `rules`.
 
-    All rules of `known` must have been run, so that a suppression without a hit is unused."""
+    All rules of `known` must have been run, so that a suppression without a hit is unused. One of a model's
+    findings never is: without a model it cannot be known."""
     unused = coverage.unused()
-    everything = (*known, *SUPPRESSION_RULES)
+    everything = (*known, *SUPPRESSION_RULES, *MODEL_RULES)
     for each in coverage.suppressions:
         for rule, message in _wrong(each, unused.get(each, ()), everything):
             if rule in rules and not _is_silenced(rule, each, coverage.suppressions):
@@ -282,7 +284,7 @@ def _wrong(each: Suppression, unused: Iterable[str], known: Sequence[Rule]) -> I
     unknown = [name for name in each.names if not any(exactness(name, rule) for rule in known)]
     for name in unknown:
         yield UNKNOWN, f'no rule is named "{name}"{near_rule(name, known)}'
-    stale = [name for name in unused if name not in unknown and not _is_about(name)]
+    stale = [name for name in unused if name not in unknown and not _cannot_be_stale(name)]
     if stale:
         yield UNUSED, _why_unused(each, stale)
     if not each.reason:
@@ -299,8 +301,8 @@ def _is_silenced(rule: Rule, about: Suppression, suppressions: Iterable[Suppress
     )
 
 
-def _is_about(name: str) -> bool:
-    return any(exactness(name, rule) > 1 for rule in SUPPRESSION_RULES)
+def _cannot_be_stale(name: str) -> bool:
+    return names_model_rule(name) or any(exactness(name, rule) > 1 for rule in SUPPRESSION_RULES)
 
 
 def _why_unused(suppression: Suppression, names: Iterable[str]) -> str:
