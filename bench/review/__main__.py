@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.review.checked import checked_tables
 from bench.review.fetch import cache_folder, fetch
 from bench.review.findings import collect
 from bench.review.judgements import add_judgements, judgements_path, match, read_judgements
@@ -68,6 +69,12 @@ def _parser() -> argparse.ArgumentParser:
     _corpus(one)
     _half(one)
     one.set_defaults(run=_precision)
+
+    one = commands.add_parser(
+        "checked", help="Show the shares of what a language model confirmed of the judged findings."
+    )
+    one.add_argument("--half", choices=HALVES, required=True)
+    one.set_defaults(run=_checked)
 
     one = commands.add_parser("recall", help="Show how many defects of a set of pairs are found.")
     one.add_argument("folder", type=Path, help="A folder of pairs, or an archive of one.")
@@ -130,6 +137,10 @@ def _precision(asked: argparse.Namespace) -> None:
     judgements = read_judgements(judgements_path(asked.half))
     wanted = [each for each in judgements if not asked.rule or each.rule in asked.rule]
     print(precision_tables(findings, wanted))
+
+
+def _checked(asked: argparse.Namespace) -> None:
+    print(checked_tables(read_judgements(judgements_path(asked.half))))
 
 
 def _recall(asked: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -38,6 +38,10 @@ class Judgement:
     verdict: Verdict
     reason: str
     judge: str
+    confidence: float | None = None
+    """That of the finding, where it was kept."""
+    checked: str = ""
+    """What a language model that was asked about the finding says: `defect`, `minor` or `wrong`."""
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -50,7 +54,8 @@ class Judgement:
         return self.project, self.file, self.rule, self.function, self.message
 
 
-_NAMES = tuple(field.name for field in fields(Judgement))
+_NAMES = tuple(field.name for field in fields(Judgement) if field.default is MISSING)
+_OPTIONAL = tuple(field.name for field in fields(Judgement) if field.default is not MISSING)
 
 
 def match(findings: Iterable[Found], judgements: Iterable[Judgement]) -> list[tuple[Found, Judgement | None]]:
@@ -99,10 +104,14 @@ def add_judgements(path: Path, judged: Path, judge: str) -> int:
         if given.get("verdict"):
             new.append(_judgement({**given, "judge": judge}, f"{judged.name}:{number}"))
     kept = {each.key: each for each in [*read_judgements(path), *new]}
-    text = "".join(json.dumps(asdict(each), ensure_ascii=False) + "\n" for each in kept.values())
+    text = "".join(json.dumps(_document(each), ensure_ascii=False) + "\n" for each in kept.values())
     path.parent.mkdir(exist_ok=True)
     write_output(path, text)
     return len(new)
+
+
+def _document(judgement: Judgement) -> dict[str, Any]:
+    return {name: value for name, value in asdict(judgement).items() if name in _NAMES or value}
 
 
 def _judgement(given: dict[str, Any], place: str) -> Judgement:
@@ -115,4 +124,4 @@ def _judgement(given: dict[str, Any], place: str) -> Judgement:
     missing = [name for name in _NAMES if name not in given]
     if missing:
         raise InputError(place, f"expected the keys {', '.join(_NAMES)}, got none named {missing[0]}")
-    return Judgement(**{name: given[name] for name in _NAMES})
+    return Judgement(**{name: given[name] for name in (*_NAMES, *_OPTIONAL) if name in given})

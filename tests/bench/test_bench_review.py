@@ -16,6 +16,7 @@ from bench.options import DOCUMENT
 from bench.report import REVIEW
 from bench.review import fetch
 from bench.review.__main__ import _speed, arguments
+from bench.review.checked import checked_tables
 from bench.review.findings import Found, chosen_rules, is_production, line_hashes
 from bench.review.judgements import (
     Judgement,
@@ -255,7 +256,7 @@ def test_judged_lines_are_added_without_the_code_and_unjudged_ones_are_not(tmp_p
     ]
     sample.write_text("\n".join(map(json.dumps, lines)))
     assert add_judgements(kept, sample, "a reader") == 1
-    assert read_judgements(kept) == [judged(FOUND, "false", "a script")]
+    assert read_judgements(kept) == [replace(judged(FOUND, "false", "a script"), confidence=0.95)]
     assert "their code" not in kept.read_text()
 
 
@@ -349,6 +350,22 @@ def test_the_tables_group_by_severity_language_and_rule_and_name_the_rules_that_
     assert "| java | 1 | 0 | 0 / 0 / 1 | 0% (0-79) | 0% (0-79) | 100% (21-100) |" in text
     assert "Under 60% true or arguable: FK-R021 unbounded-recursion.\n" in text
     assert text.endswith("No longer found: 0 true, 0 arguable, 0 false.")
+
+
+def test_what_a_model_confirmed_is_counted_by_language_and_severity() -> None:
+    asked = [
+        replace(judged(FOUND, "true"), checked="defect", confidence=0.5),
+        replace(judged(FOUND, "false"), checked="wrong", confidence=0.8),
+        replace(judged(FOUND, "arguable"), checked="defect", confidence=0.8, language="go", severity="low"),
+        judged(FOUND, "false"),
+    ]
+    text = checked_tables(asked)
+    assert "| rules, all | 3 | 33% (6-79) | 33% (6-79) | 33% (6-79) |" in text
+    assert "| rules, as shown by default | 2 | 0% (0-66) | 50% (9-91) | 50% (9-91) |" in text
+    assert "| the model: defect | 2 | 50% (9-91) | 50% (9-91) | 0% (0-66) |" in text
+    assert "| the model: minor | 0 | none judged | none judged | none judged |" in text
+    assert "| go | 1 | 0% (0-79) | 100% (21-100) | 0% (0-79) |" in text
+    assert "| high | 1 | 100% (21-100) | 0% (0-79) | 0% (0-79) |" in text
 
 
 def test_a_true_finding_that_is_no_longer_found_is_named() -> None:
