@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from bench.review.judgements import VERDICTS, Judgement
+from bench.review.precision import Share
 from faultkit.base.sample_statistics import proportion_interval
 from faultkit.code.rules.rule import LIKELY
 
@@ -17,7 +18,7 @@ Group: TypeAlias = tuple[str, Callable[[Judgement], bool]]
 
 _SHOWN: tuple[Group, ...] = (
     ("rules, all", lambda each: True),
-    ("rules, as shown by default", lambda each: (each.confidence or 0) >= LIKELY),
+    ("rules, as shown by default", lambda each: each.confidence is not None and each.confidence >= LIKELY),
     ("the model: defect", lambda each: each.checked == "defect"),
     ("the model: minor", lambda each: each.checked == "minor"),
     ("the model: wrong", lambda each: each.checked == "wrong"),
@@ -53,7 +54,4 @@ def _table(title: str, groups: Iterable[tuple[str, Sequence[Judgement]]]) -> str
 
 
 def _share(count: int, of: int) -> str:
-    if not of:
-        return "none judged"
-    low, high = proportion_interval(count, of)
-    return f"{count / of:.0%} ({100 * low:.0f}-{100 * high:.0f})"
+    return str(Share(count / of, proportion_interval(count, of))) if of else "none judged"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from faultkit.cli.main import invoke
+from faultkit.code.review.cache import ReviewCache
 from tests.llm.scripted_provider import Break, ScriptedServer, Send, said
 
 APP = """\
@@ -93,6 +94,51 @@ def test_the_model_receives_claims_and_numbered_lines_without_secrets(model: Scr
     assert "1. line 7: HTTP call without a timeout (FK-R001): requests.get() has no timeout" in asked
     assert "    7     return requests.get(url).json()\n" in asked
     assert "hunter22" not in asked
+
+
+BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
+SECRET = "kJ8dLs02mNqPz7XcVb5nR4tYw9"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"{' ' * 270}x = {SECRET!r}"],
+        ["connect(password=", f'    "{SECRET[:12]}")'],
+        [f"KEY = '''{BEGIN}", *[SECRET] * 120, f"{END}'''"],
+    ],
+    ids=["beyond the end of a cut line", "below its name", "a key that begins before the part"],
+)
+def test_a_secret_is_taken_out_before_the_file_is_cut(
+    lines: list[str], model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    filler = "".join(f"NUMBER_{each} = {each}  # {'x' * 40}\n" for each in range(1000))
+    text = "\n".join(lines)
+    Path("app.py").write_text(f"{filler}{text}\n{APP}")
+    assert invoke([*ASK, "--show-prompt"]) == 0
+    out = capfd.readouterr().out
+    assert "REDACTED" in out
+    assert SECRET[:12] not in out
+
+
+def test_findings_that_are_far_apart_are_separate_questions(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    filler = "".join(f"NUMBER_{each} = {each}  # {'x' * 190}\n" for each in range(300))
+    Path("app.py").write_text(f"import requests\n{(filler + 'requests.get(URL)' + chr(10)) * 4}")
+    assert invoke([*ASK, "--show-prompt"]) == 0
+    assert capfd.readouterr().out.count("A checker that reads code by rules") == 4
+
+
+def test_a_stored_answer_that_cannot_be_used_is_asked_for_again(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.play(verdicts("defect", "defect"))
+    found = document(capfd, *ASK)
+    for stored in ("{}", "no JSON", '{"verdicts": []}'):
+        monkeypatch.setattr(ReviewCache, "get", lambda self, key, stored=stored: stored)
+        model.play(verdicts("defect", "defect"))
+        assert document(capfd, *ASK, "--jobs", "1") == found
 
 
 def test_of_a_long_file_the_model_receives_the_parts_that_matter(

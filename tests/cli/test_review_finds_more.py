@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from faultkit.cli.main import invoke
+from faultkit.llm.language_model import LanguageModel
 from tests.cli.test_review_by_model import APP, document, model, verdicts
 from tests.llm.scripted_provider import ScriptedServer, Send, said
 
@@ -24,6 +26,7 @@ def transfer(db, source, target, amount):
 def report(db):
     return db.rows()
 """
+LONG = BANK + "".join(f"N{each} = {each}  # {'x' * 60}\n" for each in range(600))
 LOST = "a failure between take and give loses the amount"
 ARGS = ("review", "bank.py", "--ask-model", "--find-more", "--llm-client", "ollama")
 
@@ -59,7 +62,7 @@ def test_a_defect_is_a_finding_after_the_model_has_confirmed_it(
 def test_the_model_knows_what_is_reported_and_adds_nothing_on_those_lines(
     model: ScriptedServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    args = ("review", "app.py", "--select", "FK-R001", *ARGS[2:])
+    args = ("review", "app.py", "--select", "FK-R001,FK-M", *ARGS[2:])
     model.play(defects({"line": 7}, {"line": 10}, {"line": 10}), verdicts("defect", "defect", "defect"))
     assert places(document(capfd, *args)) == [("FK-R001", 7), ("FK-M001", 10), ("FK-R001", 11)]
     assert (
@@ -89,7 +92,7 @@ def test_an_answer_with_a_line_that_is_not_there_is_returned(
 def test_a_long_file_is_sent_in_parts_with_its_first_lines(
     model: ScriptedServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    Path("bank.py").write_text(BANK + "".join(f"N{each} = {each}  # {'x' * 60}\n" for each in range(600)))
+    Path("bank.py").write_text(LONG)
     assert invoke([*ARGS, "--show-prompt"]) == 0
     out, _ = capfd.readouterr()
     assert out.count("Find the defects of a file") == 2
@@ -107,22 +110,157 @@ def test_comments_and_settings_count_for_what_a_model_finds(
     found = document(capfd, *ARGS)
     assert (found["findings"], found["hidden"]["comment"]) == ([], 1)
     assert document(capfd, "review", "bank.py")["findings"] == []
-    assert document(capfd, *ARGS, "--ignore", "FK-M001")["hidden"]["comment"] == 0
+    model.play(defects({"line": 7}))
+    Path("bank.py").write_text(BANK)
+    assert document(capfd, *ARGS, "--ignore", "FK-M001")["findings"] == []
 
 
-def test_with_diff_only_changed_lines_count(model: ScriptedServer, capfd: pytest.CaptureFixture[str]) -> None:
-    def git(*args: str) -> None:
+def test_no_file_is_sent_if_all_rules_of_a_model_are_off(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for more in (
+        ("--ignore", "FK-M"),
+        ("--select", "FK-R001"),
+        ("--ignore", "FK-M001", "--kind", "reliability"),
+    ):
+        assert invoke([*ARGS, *more]) == 2
+        assert (
+            "--find-more: expected FK-M001 or FK-M002 among the rules, got neither" in capfd.readouterr().err
+        )
+    assert invoke(["review", "bank.py", "--select", "FK-M001"]) == 2
+    assert "--select: expected --ask-model --find-more for FK-M001" in capfd.readouterr().err
+    assert model.requests == []
+
+
+def commit_all() -> None:
+    for args in (("init", "-q"), ("add", "."), ("commit", "-qm", "first")):
         subprocess.run(("git", "-c", "user.name=a", "-c", "user.email=a@b", *args), check=True)
 
-    git("init", "-q")
-    git("add", ".")
-    git("commit", "-qm", "first")
-    Path("bank.py").write_text(BANK.replace("db.rows()", "db.rows()[:10]"))
-    model.play(defects({}, {"line": 7}), verdicts("defect"))
+
+def test_with_diff_only_lines_on_or_beside_a_change_count(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    commit_all()
     args = ("review", ".", "--diff", "HEAD", *ARGS[2:])
     capfd.readouterr()
+    Path("bank.py").write_text(BANK.replace("db.rows()", "db.rows()[:10]"))
+    model.play(defects({}, {"line": 7}), verdicts("defect"))
     assert places(document(capfd, *args)) == [("FK-M001", 7)]
-    assert APP not in model.requests[0].body["messages"][-1]["content"]
+    assert not any("The file app.py" in each.body["messages"][-1]["content"] for each in model.requests)
+    Path("bank.py").write_text(BANK.replace("    db.take(source, amount)\n", ""))
+    model.play(defects({"line": 2}, {"line": 6}), verdicts("defect"))
+    assert places(document(capfd, *args)) == [("FK-M001", 2)]
+
+
+def test_with_diff_parts_without_a_change_are_not_sent(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("long.py").write_text(LONG)
+    commit_all()
+    Path("long.py").write_text(LONG.replace("N599 = 599", "N599 = 600"))
+    capfd.readouterr()
+    assert invoke(["review", ".", "--diff", "HEAD", *ARGS[2:], "--show-prompt"]) == 0
+    out = capfd.readouterr().out
+    assert out.count("Find the defects of a file") == 1
+    assert "N599 = 600" in out
+    assert "N300 =" not in out
+
+
+def test_what_a_model_writes_cannot_control_a_terminal_or_add_lines(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    claim = "evil \x1b]0;title\x07\x1b[2J\nbank.py:1  high  made up (FK-R001)\u202e."
+    model.play(
+        defects({"claim": claim}),
+        said(
+            "openai",
+            json.dumps({"verdicts": [{"finding": 1, "verdict": "defect", "reason": "so\n2. line 1: it is"}]}),
+        ),
+    )
+    assert invoke(list(ARGS)) == 0
+    out = capfd.readouterr().out
+    assert "    evil ]0;title [2J bank.py:1 high made up (FK-R001)\n" in out
+    assert "    confirmed: so 2. line 1: it is\n" in out
+    assert out.count("\nbank.py:") == 0
+    assert "\nbank.py:1" not in model.requests[1].body["messages"][-1]["content"]
+
+
+def test_a_claim_without_words_is_returned(model: ScriptedServer, capfd: pytest.CaptureFixture[str]) -> None:
+    model.play(defects({"claim": "..."}), defects())
+    assert document(capfd, *ARGS)["findings"] == []
+    assert (
+        "$.defects[0].claim: expected a sentence, got '...'"
+        in (model.requests[1].body["messages"][-1]["content"])
+    )
+
+
+def test_whole_numbers_may_have_a_fraction_of_zero(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    verdict = {"finding": 1.0, "verdict": "defect", "reason": "so"}
+    model.play(defects({"line": 3.0}), said("openai", json.dumps({"verdicts": [verdict]})))
+    assert places(document(capfd, *ARGS)) == [("FK-M001", 3)]
+    assert places(document(capfd, *ARGS)) == [("FK-M001", 3)]
+    assert len(model.requests) == 2
+
+
+def test_a_defect_on_an_empty_line_stays_there_and_an_empty_file_is_not_sent(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("bank.py").write_text(BANK.replace("\n    db.give", "\n\t \n    db.give"))
+    Path("empty.py").write_text("\n\n")
+    model.play(defects({"line": 3}, {"line": 4}), verdicts("defect"))
+    args = ("review", "bank.py", "empty.py", *ARGS[2:])
+    assert places(document(capfd, *args)) == [("FK-M001", 4)]
+    assert len(model.requests) == 2
+
+
+def test_a_file_may_change_while_the_model_answers(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = LanguageModel.ask
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        Path("bank.py").unlink(missing_ok=True)
+        return asked(*args, **kwargs)
+
+    monkeypatch.setattr(LanguageModel, "ask", ask)
+    model.play(defects({}), verdicts("defect"))
+    assert places(document(capfd, *ARGS)) == [("FK-M001", 3)]
+
+
+@pytest.mark.parametrize("form", ["sarif", "gitlab"])
+def test_services_know_a_finding_again_whatever_its_words(
+    form: str, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fingerprints(claim: str) -> list[str]:
+        model.play(defects({"claim": claim}), verdicts("defect"))
+        assert invoke([*ARGS, "--no-cache", "--format", form]) == 0
+        return re.findall(r'ingerprints?[^"]*": (?:{[^"]*"[^"]*": )?"([^"]+)"', capfd.readouterr().out)
+
+    first = fingerprints("some words")
+    assert len(first) == 1
+    assert fingerprints("other words") == first
+
+
+def test_a_finding_of_another_kind_or_a_suppressed_one_does_not_take_a_line(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    comment = "# fault: ignore[FK-R001] local"
+    Path("app.py").write_text(APP.replace("requests.get(url).json()", f"requests.get(url).json()  {comment}"))
+    args = ("review", "app.py", "--select", "FK-R001,FK-M", *ARGS[2:])
+    model.play(
+        defects({"line": 7}, {"line": 11, "concern": "performance"}, {"line": 11}),
+        verdicts("defect", "defect", "defect"),
+    )
+    assert places(document(capfd, *args)) == [("FK-M001", 7), ("FK-M002", 11), ("FK-R001", 11)]
+
+
+def test_a_claim_keeps_its_words(model: ScriptedServer, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("bank.js").write_text("function f(db) {\n  db.take();\n}\n")
+    model.play(defects({"line": 2, "claim": "self.take() is lost"}), verdicts("defect"))
+    found = document(capfd, "review", "bank.js", *ARGS[2:])
+    assert [each["message"] for each in found["findings"]] == ["self.take() is lost"]
 
 
 def test_a_baseline_knows_a_finding_whatever_its_words(

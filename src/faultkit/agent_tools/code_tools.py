@@ -395,7 +395,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
                 example='"origin/main"',
                 longest=1000,
             ),
-            choice("min_severity", "Leave out what is less severe.", SEVERITIES, default="low"),
+            choice("min_severity", "Leave out what is less severe.", SEVERITIES, default=None),
             language("lang", "Only files of this language.", default=None),
             whole("most", "Findings to list.", default=30, minimum=1, maximum=500, example="30"),
         ),
@@ -425,7 +425,11 @@ CODE_TOOLS: tuple[Tool, ...] = (
                 "more": {**WHOLE, "description": "Findings that are not listed"},
                 "files": {**WHOLE, "description": "Files that were reviewed"},
                 "left_out": {**WHOLE, "description": "Tests, scripts, generated and excluded files"},
-                "skipped": {"type": "array", "items": object_of({"path": TEXT, "why": TEXT})},
+                "skipped": {
+                    "type": "array",
+                    "description": "Files that could not be reviewed, 20 at most",
+                    "items": object_of({"path": TEXT, "why": TEXT}),
+                },
             }
         ),
         hints=READS,

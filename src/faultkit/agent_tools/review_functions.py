@@ -8,14 +8,17 @@ from typing import Any
 from faultkit.agent_tools.code_functions import as_json, blame_argument
 from faultkit.agent_tools.tool import ToolCall, ToolResult
 from faultkit.base.errors import InputError, RunError
+from faultkit.code.review.baseline import against, read_baseline
 from faultkit.code.review.changed_lines import ChangedLines, changed_lines
 from faultkit.code.review.config_file import config_for
 from faultkit.code.review.explanation import explanation_of
 from faultkit.code.review.new_findings import hide_old
-from faultkit.code.review.outcome import judge, shown
+from faultkit.code.review.outcome import judge, most_urgent_first, shown
 from faultkit.code.review.review_files import ReviewedFile, find_files, review_all
 from faultkit.code.review.settings import ReviewFlags, judgement_of, path_choice, rules_of
-from faultkit.code.rules.rule import POSSIBLE, SEVERITIES, Finding, Rule
+from faultkit.code.rules.rule import POSSIBLE, Finding, Rule
+
+_MOST_SKIPPED = 20
 
 
 def review_code(call: ToolCall) -> ToolResult:
@@ -25,11 +28,18 @@ def review_code(call: ToolCall) -> ToolResult:
     with blame_argument("path", path):
         config = config_for((path,))
         found = find_files((path,), call.values["lang"], path_choice(config, flags))
+        baseline = None if config.baseline_path is None else read_baseline(config.baseline_path)
+    if not found.wanted and not found.excluded:
+        raise InputError(
+            "path", f'expected source files of a language that the rules know, got none in "{path}"'
+        )
     rules, by = rules_of(config, flags), judgement_of(config, flags, POSSIBLE)
     changed = None if since is None else _changed(since, path)
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
     files = list(_watched(call, review_all(wanted, rules), len(wanted)))
     findings = [each for file in files for each in judge(file, by)]
+    if baseline is not None:
+        findings, _ = against(baseline, findings, {})
     if changed is not None:
         findings = hide_old(
             findings,
@@ -37,7 +47,7 @@ def review_code(call: ToolCall) -> ToolResult:
             changed,
             lambda old: [each for file in review_all(old, rules) for each in judge(file, by)],
         )
-    ordered = sorted(shown(findings), key=_urgency)
+    ordered = shown(most_urgent_first(findings))
     listed = ordered[: call.values["most"]]
     document = {
         "findings": [_finding_document(each) for each in listed],
@@ -50,9 +60,6 @@ def review_code(call: ToolCall) -> ToolResult:
         ][:_MOST_SKIPPED],
     }
     return ToolResult(as_json(document), document)
-
-
-_MOST_SKIPPED = 20
 
 
 def _changed(since: str, path: str) -> ChangedLines:
@@ -69,12 +76,6 @@ def _watched(call: ToolCall, files: Iterable[ReviewedFile], count: int) -> Itera
             raise RunError(f"stopped after {done - 1} of {count} files: the call was cancelled")
         call.progress(done, count, f"{done} of {count} files reviewed")
         yield each
-
-
-def _urgency(finding: Finding) -> tuple[Any, ...]:
-    """Return a key that sorts the most severe and most certain findings first."""
-    severity = SEVERITIES.index(finding.severity)
-    return -severity, -finding.confidence, finding.file, finding.line
 
 
 def _finding_document(finding: Finding) -> dict[str, Any]:

@@ -173,7 +173,9 @@ _NAMED_IN_CODE = re.compile(
     # In a file of variables, a connection string or a query.
     r"(?==(?P<raw>[^\s&;\"'`{}$<>()\[\],]{4,500}+)"
     # Assigned, compared or given as a default. A type may stand between: `password: str = "…"`.
-    r"|[\"'`]?\s?\]?\s{0,4}+(?::\s{0,4}[\w.\[\] |?]{1,40}?\s{0,4}=|:=|=>|[!=]?==?|:|(?<=[\"'`]),)\s{0,4}+"
+    r"|[\"'`]?\s?\]?\s{0,4}+(?::\s{0,4}[\w.\[\] |?]{1,40}?\s{0,4}=|:=|=>|[!=]?==?|:|(?<=[\"'`]),)"
+    # The value may be on the next line: indented, and behind a bracket or a backslash.
+    r"(?:[ \t]{0,4}+[(\\]?[ \t]{0,4}+\r?\n[ \t]{0,80}+|\s{0,4}+)"
     rf"(?:[rbuRBU]{{1,2}}(?=[\"']))?{_QUOTED})"
 )
 _LOGIN_IN_CODE = re.compile(

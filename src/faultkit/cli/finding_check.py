@@ -1,13 +1,14 @@
-"""`--ask-model` of `fault review`: its options, and the questions to a language model."""
+"""`--ask-model` and `--find-more` of `fault review`: the options, and the questions to a language model."""
 
 from __future__ import annotations
 
 import functools
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,16 +16,17 @@ import click
 
 from faultkit.base.errors import InputError
 from faultkit.base.text import count_of
-from faultkit.cli.llm import LlmOptions, model_from, question_options
+from faultkit.cli.llm import FLAGS, LlmOptions, model_from, question_options
 from faultkit.cli.shared_options import add_options
-from faultkit.code.review.outcome import JudgedFinding
+from faultkit.code.review.outcome import JudgedFinding, Judgement, reported_in
 from faultkit.code.review.review_files import FileToReview, ReviewedFile, source_to_review
 from faultkit.code.rules import Rule
 from faultkit.code.source_files import SourceFile
 
 if TYPE_CHECKING:
-    from faultkit.code.advice.finding_search import IsWanted
+    from faultkit.code.advice.finding_search import SearchQuestion
     from faultkit.code.advice.model_questions import Question
+    from faultkit.code.review.changed_lines import ChangedLines
     from faultkit.llm.language_model import LanguageModel
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,10 +51,11 @@ class CheckFlags:
         for flag, is_given in (("--find-more", self.find_more), ("--show-prompt", self.show_prompt)):
             if is_given:
                 raise InputError(flag, "expected --ask-model beside it, got none")
-        if any(each is not None for each in astuple(self.llm)):
-            raise InputError(
-                "--llm-client", "expected --ask-model beside it, got none: without it only the rules review"
-            )
+        for each in FLAGS:
+            if getattr(self.llm, each.field) is not None:
+                raise InputError(
+                    each.option, "expected --ask-model beside it, got none: without it only the rules review"
+                )
 
     def model(self) -> LanguageModel:
         """Return the model to ask. Raises InputError if none is chosen."""
@@ -104,41 +107,53 @@ class ModelReview:
         """files: those of the review; rules: those that it runs"""
         self._model = model
         self._files = {os.path.abspath(each.path): each for each in files}
+        self._sources: dict[str, SourceFile] = {}
         self._rules = rules
         self._no_cache = no_cache
 
-    def search(self, files: Sequence[ReviewedFile], is_wanted: IsWanted) -> list[ReviewedFile]:
+    def search_questions(
+        self, files: Sequence[ReviewedFile], by: Judgement, changed: ChangedLines | None
+    ) -> list[SearchQuestion]:
+        """Return the questions for more defects; with `changed`, for those on or beside changed lines."""
+        from faultkit.code.advice.finding_search import search_questions
+
+        def is_wanted(path: str, line: int) -> bool:
+            return changed is None or changed.touch(path, line - 1, line + 1)
+
+        return list(search_questions(files, self._source, lambda file: reported_in(file, by), is_wanted))
+
+    def search(
+        self, files: Sequence[ReviewedFile], questions: Sequence[SearchQuestion]
+    ) -> list[ReviewedFile]:
         """Return the files with what the model finds in them besides. Raises RunError or TargetError if the
         model gives no answer."""
-        from faultkit.code.advice.finding_search import is_searched, search_questions, with_defects
+        from faultkit.code.advice.finding_search import with_defects
 
-        questions = list(search_questions(files, self._source))
-        about = f"for defects in {count_of(sum(map(is_searched, files)), 'file')}"
-        return with_defects(files, self._asked(questions, about), self._source, self._rules, is_wanted)
+        about = f"for defects in {count_of(len({each.path for each in questions}), 'file')}"
+        return with_defects(files, self._asked(questions, about), self._rules)
 
     def check(self, findings: Sequence[JudgedFinding]) -> list[JudgedFinding]:
         """Return the findings with the verdicts of the model. Raises RunError or TargetError if it gives
         none."""
         from faultkit.code.advice.finding_check import check_questions, with_verdicts
 
-        questions = list(check_questions(findings, self._source_of))
+        questions = list(check_questions(findings, self._source))
         about = f"about {count_of(sum(len(each.places) for each in questions), 'finding')}"
         return with_verdicts(findings, self._asked(questions, about))
 
-    def show_prompts(self, findings: Sequence[JudgedFinding], searched: Sequence[ReviewedFile]) -> None:
+    def show_prompts(
+        self, findings: Sequence[JudgedFinding], search_questions: Sequence[SearchQuestion]
+    ) -> None:
         """Print what the model would be sent: for more defects in files, and about the findings."""
         from faultkit.code.advice.finding_check import check_questions
-        from faultkit.code.advice.finding_search import search_questions
         from faultkit.code.advice.model_questions import ModelQuestions
         from faultkit.llm.language_model import PromptShown
 
         asking = ModelQuestions(self._model)
-        questions: Iterable[Question] = chain(
-            search_questions(searched, self._source), check_questions(findings, self._source_of)
-        )
+        questions: Iterable[Question] = chain(search_questions, check_questions(findings, self._source))
         for each in questions:
             try:
-                asking.ask(each)
+                asking.ask(each, threading.Event())
             except PromptShown as shown:
                 click.echo(f"{shown.system}\n\n{shown.prompt}\n")
         click.echo(f"nothing was sent to {self._model.engine}", err=True)
@@ -164,7 +179,7 @@ class ModelReview:
                 yield each
 
     def _source(self, path: str) -> SourceFile:
-        return source_to_review(self._files[path])
-
-    def _source_of(self, finding: JudgedFinding) -> SourceFile:
-        return self._source(finding.path)
+        """Return a file as it was when it was asked for first: it may change while the model answers."""
+        if path not in self._sources:
+            self._sources[path] = source_to_review(self._files[path])
+        return self._sources[path]

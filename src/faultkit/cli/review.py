@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -261,10 +260,13 @@ def command(
     checks = tuple(rule for rule in rules if rule not in MODEL_RULES)
     run = partial(_reviewed, rules=checks, jobs=jobs, no_cache=no_cache)
     files = tuple(run(wanted, is_alone))
-    by_model = None if model is None else ModelReview(model, wanted, rules, no_cache=no_cache)
-    if by_model is not None and asking.find_more and not asking.show_prompt:
-        files = tuple(by_model.search(files, lambda path, at: changed is None or changed.touch(path, at, at)))
     by = judgement_of(settings, flags, LIKELY if model is None else POSSIBLE)
+    by_model = None if model is None else ModelReview(model, wanted, rules, no_cache=no_cache)
+    questions = (
+        by_model.search_questions(files, by, changed) if by_model is not None and asking.find_more else []
+    )
+    if by_model is not None and not asking.show_prompt:
+        files = tuple(by_model.search(files, questions))
     findings = [each for file in files for each in judge(file, by)]
     fixed: dict[Identity, int] = {}
     if baseline is not None and baseline_path is not None:
@@ -284,7 +286,7 @@ def command(
         )
     if by_model is not None:
         if asking.show_prompt:
-            by_model.show_prompts(findings, files if asking.find_more else ())
+            by_model.show_prompts(findings, questions)
             return 0
         findings = by_model.check(findings)
     review = Review(
@@ -326,10 +328,18 @@ def command(
 
 def _rules(settings: ReviewConfig, flags: ReviewFlags, asking: CheckFlags) -> tuple[Rule, ...]:
     """Return the rules of the review; those of a model only if it is asked for more findings."""
-    if not asking.find_more:
-        return tuple(rule for rule in rules_of(settings, flags) if rule not in MODEL_RULES)
-    more = (*flags.extend_select, *(rule.id for rule in MODEL_RULES))
-    return rules_of(settings, replace(flags, extend_select=more))
+    rules = rules_of(settings, flags, on=MODEL_RULES if asking.find_more else ())
+    of_model = [rule for rule in rules if rule in MODEL_RULES and flags.kind in (None, rule.kind)]
+    if asking.find_more and not of_model:
+        raise InputError(
+            "--find-more", "expected FK-M001 or FK-M002 among the rules, got neither: --extend-select FK-M"
+        )
+    if asking.find_more:
+        return rules
+    others = tuple(rule for rule in rules if rule not in MODEL_RULES)
+    if of_model and not others:
+        raise InputError("--select", f"expected --ask-model --find-more for {of_model[0].id}, got neither")
+    return others
 
 
 def _format(given: str | None, as_json: bool, prove: bool) -> str:
@@ -396,8 +406,8 @@ def _check_found(paths: Sequence[str], found: FilesFound) -> None:
 
 def _baseline_path(given: str | None, write: bool, settings: ReviewConfig) -> str | None:
     path = given
-    if path is None and settings.baseline is not None:
-        path = os.path.relpath(os.path.realpath(os.path.join(settings.folder, settings.baseline)))
+    if path is None and settings.baseline_path is not None:
+        path = os.path.relpath(settings.baseline_path)
     if path is None and write:
         raise InputError("--write-baseline", "expected the file to write as --baseline FILE, got none")
     if path is not None and write:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from faultkit.base.text import count_of, escaped_line, printable_line
+from faultkit.base.text import count_of, escaped_line
 from faultkit.cli.shared_options import print_json
 from faultkit.code.advice.analysis import mean_value, score_of
 from faultkit.code.advice.answers import Engine
@@ -17,7 +17,7 @@ from faultkit.code.languages import LANGUAGES
 from faultkit.code.review.baseline import Identity
 from faultkit.code.review.ci_outputs import github_text, gitlab_issues, junit_text
 from faultkit.code.review.context import BY_NAME
-from faultkit.code.review.outcome import JudgedFinding, shown
+from faultkit.code.review.outcome import NOT_CONFIRMED, JudgedFinding, shown
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.rules import KINDS, SEVERITIES, Finding, Kind, Rule, Severity
 
@@ -99,9 +99,7 @@ def review_document(review: Review) -> dict[str, Any]:
             "minor": review.hidden("minor"),
             "refuted": review.hidden("refuted"),
         },
-        "not_confirmed": [
-            _judged_document(each) for each in review.findings if each.hidden in ("minor", "refuted")
-        ],
+        "not_confirmed": [_judged_document(each) for each in review.findings if each.hidden in NOT_CONFIRMED],
         "checked_by": None
         if review.checked_by is None
         else {"engine": review.checked_by.name, "model": review.checked_by.model},
@@ -175,7 +173,7 @@ def print_review(review: Review) -> None:
         console.print(Text("  ").join((Text(each.place, style="bold"), severity, Text(title))))
         console.print(f"    {each.message}", markup=False)
         if judged.verdict:
-            console.print(f"    confirmed: {printable_line(judged.detail)}", markup=False)
+            console.print(f"    confirmed: {judged.detail}", markup=False)
         console.print(f"    fix: {each.rule.fix}", markup=False)
     _print_end(review, console)
 
@@ -222,8 +220,8 @@ def _not_shown(review: Review) -> Iterable[str]:
         titles = [f"{count} of {BY_NAME[name].title}" for name, count in left_out.items()]
         of = f" ({', '.join(titles)})" if len(titles) > 1 else f" of {BY_NAME[next(iter(left_out))].title}"
         yield f"not reviewed: {total}{of}; --include {','.join(left_out)} reviews them"
-    if minor := review.hidden("severity"):
-        yield f"not shown: {count_of(minor, 'finding')} below min-severity"
+    if slight := review.hidden("severity"):
+        yield f"not shown: {count_of(slight, 'finding')} below min-severity"
     if possible := review.hidden("confidence"):
         lowest = min(each.finding.confidence for each in review.findings if each.hidden == "confidence")
         count = count_of(possible, "finding")
@@ -238,7 +236,8 @@ def _not_shown(review: Review) -> Iterable[str]:
     if review.checked_by is not None:
         by = f"{review.checked_by.name} ({review.checked_by.model})"
         minor, wrong = review.hidden("minor"), review.hidden("refuted")
-        yield f"checked by {by}: {minor} minor and {wrong} wrong not shown; --json has them with the reasons"
+        reasons = "; --json has them with the reasons" if minor or wrong else ""
+        yield f"checked by {by}: {minor} minor and {wrong} wrong not shown{reasons}"
     if unchanged := review.hidden("unchanged"):
         yield f"not shown: {count_of(unchanged, 'finding')} on lines that did not change since {review.since}"
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from faultkit.base.errors import InputError
 from faultkit.code.advice.selection import OpenQuestion
+from faultkit.code.review.outcome import VERDICTS
+from faultkit.code.rules.rule import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +247,7 @@ CHECKS: dict[str, Any] = _object(
             _object(
                 {
                     "finding": {"type": "integer", "minimum": 1, "maximum": MOST_CHECKED},
-                    "verdict": {"enum": ["defect", "minor", "wrong"]},
+                    "verdict": {"enum": list(VERDICTS)},
                     "reason": _text(600),
                 }
             ),
@@ -264,7 +266,7 @@ DEFECTS: dict[str, Any] = _object(
             "items": _object(
                 {
                     "line": {"type": "integer", "minimum": 1},
-                    "concern": {"enum": ["reliability", "performance"]},
+                    "concern": {"enum": list(KINDS)},
                     "severity": _LEVEL,
                     "claim": _text(400),
                 }

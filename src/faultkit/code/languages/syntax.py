@@ -106,7 +106,7 @@ class Syntax:
         """Return the span of a line's text, without its indentation and its end."""
         end = self._starts[line] if line < len(self._starts) else len(self.source)
         text = self.source[self._starts[line - 1] : end]
-        start = self._starts[line - 1] + len(text) - len(text.lstrip())
+        start = self._starts[line - 1] + len(text) - len(text.lstrip(b" \t"))
         return Span(start, start + len(text.strip()))
 
     def text(self, part: Node | Span) -> str:

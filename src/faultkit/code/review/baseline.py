@@ -18,7 +18,7 @@ from faultkit.base.documents.checks import mapping, sequence, shown, whole_numbe
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
 from faultkit.base.patterns import lazy_regex
-from faultkit.code.review.model_rules import MODEL_RULES
+from faultkit.code.review.model_rules import lasting_message
 from faultkit.code.review.outcome import Hiding, JudgedFinding
 from faultkit.code.rules.rule import Finding
 
@@ -43,7 +43,7 @@ class Baseline:
     def identity(self, finding: Finding, path: str) -> Identity:
         """Return what a finding is known by; `path` is the absolute path of its file."""
         relative = _relative(path, self.folder)
-        message = "" if finding.rule in MODEL_RULES else _LINE_NUMBER.sub("line", finding.message)
+        message = _LINE_NUMBER.sub("line", lasting_message(finding))
         return finding.rule.id, relative, finding.function, message
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from faultkit.code.review.outcome import JudgedFinding
+from faultkit.code.review.model_rules import lasting_message
+from faultkit.code.review.outcome import JudgedFinding, most_urgent_first
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.review.sarif_findings import path_in
-from faultkit.code.rules.rule import SEVERITIES, Severity
+from faultkit.code.rules.rule import Severity
 from faultkit.report.annotations import (
     GitHubLevel,
     GitLabSeverity,
@@ -40,10 +41,7 @@ def github_text(findings: Iterable[JudgedFinding], root: str) -> str:
     """Return a workflow command for each finding, the most severe first: GitHub shows ten of each level.
 
     root: the absolute folder that paths are made relative to"""
-    ordered = sorted(
-        _shown(findings),
-        key=lambda each: (-SEVERITIES.index(each.finding.severity), -each.finding.confidence),
-    )
+    ordered = most_urgent_first(_shown(findings))
     return "".join(f"{_annotation(each, root)}\n" for each in ordered)
 
 
@@ -68,7 +66,7 @@ def gitlab_issues(findings: Iterable[JudgedFinding], root: str) -> list[dict[str
     issues = []
     for judged in _shown(findings):
         finding, path = judged.finding, path_in(root, judged.path)
-        identity = (finding.rule.id, path, finding.function, finding.message)
+        identity = (finding.rule.id, path, finding.function, lasting_message(finding))
         issues.append(
             quality_issue(
                 _GITLAB[finding.severity],

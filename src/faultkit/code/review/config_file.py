@@ -57,6 +57,11 @@ class ReviewConfig:
     require_reason: bool = False
     baseline: str | None = None
 
+    @property
+    def baseline_path(self) -> str | None:
+        """The absolute path of the baseline; None if none is set."""
+        return None if self.baseline is None else os.path.realpath(os.path.join(self.folder, self.baseline))
+
 
 def _several(read: Callable[[object], T], what: str) -> Callable[[object], tuple[T, ...]]:
     def read_all(value: object) -> tuple[T, ...]:

@@ -6,7 +6,7 @@ Comments that suppress findings are the matter of `suppressions`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.facts import NO_PROJECT, Facts, Project, facts_of
@@ -97,11 +97,15 @@ def review_text(
 
 
 def findings_at(syntax: Syntax, hits: Iterable[tuple[Rule, Hit]], *, file: str = "") -> TextReview:
-    """Return hits that come from elsewhere as findings, without those in unit tests beside the code."""
+    """Return hits that come from elsewhere as findings, in their own words; none in unit tests beside the
+    code."""
     fragment, facts, coverage = Fragment(syntax), facts_of(syntax), Coverage(syntax, ALL_RULES)
     tests = UnitTests(syntax)
     found = [
-        (_finding(rule, hit, facts, file, fragment), coverage.suppression_of(rule, hit.span))
+        (
+            replace(_finding(rule, hit, facts, file, fragment), message=hit.message),
+            coverage.suppression_of(rule, hit.span),
+        )
         for rule, hit in hits
         if not tests.hold(hit.span)
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from faultkit.code.facts.facts import Facts
-from faultkit.code.rules.rule import EVERY_LANGUAGE, Hit, Kind, Rule
+from faultkit.code.rules.rule import EVERY_LANGUAGE, Finding, Hit, Kind, Rule
 
 
 def _no_hits(_: Facts) -> Iterable[Hit]:
@@ -41,6 +41,12 @@ PERFORMANCE_BY_MODEL = _rule(
     2, "performance", "Work that grows with the data or blocks others hurts under load, whatever form it has."
 )
 MODEL_RULES: tuple[Rule, ...] = (RELIABILITY_BY_MODEL, PERFORMANCE_BY_MODEL)
+
+
+def lasting_message(finding: Finding) -> str:
+    """Return what a finding is known again by, besides its place: its message, but not that of a model, which
+    uses other words each time."""
+    return "" if finding.rule in MODEL_RULES else finding.message
 
 
 def names_model_rule(name: str) -> bool:

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from faultkit.code.review.context_rules import rules_in
 from faultkit.code.review.path_patterns import PathPatterns
 from faultkit.code.review.review_files import ReviewedFile
 from faultkit.code.review.selection import exactness
-from faultkit.code.rules.rule import LIKELY, SEVERITIES, Finding, Rule, Severity
+from faultkit.code.rules.rule import KINDS, LIKELY, SEVERITIES, Finding, Rule, Severity
 
 Hiding: TypeAlias = Literal[
     "", "comment", "severity", "confidence", "baseline", "unchanged", "minor", "refuted"
 ]
+
+
+NOT_CONFIRMED: tuple[Hiding, ...] = ("minor", "refuted")
+"""What hides findings that a model was asked about."""
+Verdict: TypeAlias = Literal["defect", "minor", "wrong"]
+"""What a model says of a finding."""
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +39,8 @@ class JudgedFinding:
     hidden: Hiding = ""
     detail: str = ""
     """The reason of a comment, or of a model."""
-    verdict: str = ""
-    """What a model says of it: `defect`, `minor` or `wrong`; empty if none was asked."""
+    verdict: Verdict | None = None
+    """None if no model was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,18 @@ def hide(
 def shown(findings: Iterable[JudgedFinding]) -> list[Finding]:
     """Return the findings that nothing hides."""
     return [each.finding for each in findings if not each.hidden]
+
+
+def reported_in(file: ReviewedFile, by: Judgement) -> list[Finding]:
+    """Return what is shown of a file, without what is about comments that suppress findings."""
+    return [each for each in shown(judge(file, by)) if each.rule.kind in KINDS]
+
+
+def most_urgent_first(findings: Iterable[JudgedFinding]) -> list[JudgedFinding]:
+    """Return the findings, the most severe and then the most certain ones first."""
+    return sorted(
+        findings, key=lambda each: (-SEVERITIES.index(each.finding.severity), -each.finding.confidence)
+    )
 
 
 def not_confirmed(findings: Iterable[JudgedFinding]) -> list[JudgedFinding]:

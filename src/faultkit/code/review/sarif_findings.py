@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from faultkit.code.review.engine import RULES
-from faultkit.code.review.outcome import JudgedFinding
+from faultkit.code.review.model_rules import lasting_message
+from faultkit.code.review.outcome import NOT_CONFIRMED, JudgedFinding
 from faultkit.code.rules.rule import Finding, Rule, Severity
 from faultkit.report.sarif import SarifLevel, SarifResult, SarifRule, sarif_log
 
@@ -49,7 +50,7 @@ def sarif_of_review(
     with_accepted: whether what comments suppress, what the baseline has, and what a model does not confirm is
                    in it as well. Not all services know these marks: GitHub shows such a result like any
                    other."""
-    wanted = ("", "comment", "baseline", "minor", "refuted") if with_accepted else ("",)
+    wanted = ("", "comment", "baseline", *NOT_CONFIRMED) if with_accepted else ("",)
     results = [
         _result(each.finding, path_in(root, each.path), _state(each, has_baseline))
         for each in findings
@@ -62,7 +63,7 @@ def _state(judged: JudgedFinding, has_baseline: bool) -> dict[str, Any]:
     state: dict[str, Any] = {}
     if has_baseline:
         state["baselineState"] = "unchanged" if judged.hidden == "baseline" else "new"
-    if judged.hidden in ("comment", "minor", "refuted"):
+    if judged.hidden in ("comment", *NOT_CONFIRMED):
         reason = {"justification": judged.detail} if judged.detail else {}
         kind = "inSource" if judged.hidden == "comment" else "external"
         state["suppressions"] = [{"kind": kind, **reason}]
@@ -110,6 +111,6 @@ def _result(finding: Finding, file: str, state: Mapping[str, Any] | None = None)
             "endColumn": finding.end_column,
         },
         (finding.function, "function") if finding.function else None,
-        (rule.id, file, finding.function, finding.message),
+        (rule.id, file, finding.function, lasting_message(finding)),
         {"rank": round(10 * _RANKS[finding.severity] * finding.confidence, 1), **(state or {})},
     )

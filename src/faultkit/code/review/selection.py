@@ -64,20 +64,28 @@ def selected_rules(
     select: Sequence[str] | None = None,
     extend_select: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    *,
+    on: Iterable[Rule] = (),
 ) -> tuple[Rule, ...]:
     """Return the rules to run, in the order given.
 
-    Without `select`, those that are on by default. A rule that is off by default is selected by its id, its
-    slug or `all`, not by a prefix or a kind."""
-    return tuple(rule for rule in rules if _chosen(rule, select, extend_select) > _strongest(ignore, rule))
+    Without `select`, those that are on by default, and those of `on`. A rule that is off is selected by its
+    id, its slug or `all`, not by a prefix or a kind."""
+    switched_on = frozenset(on)
+    return tuple(
+        rule
+        for rule in rules
+        if _chosen(rule, select, extend_select, is_on=rule.by_default or rule in switched_on)
+        > _strongest(ignore, rule)
+    )
 
 
-def _chosen(rule: Rule, select: Sequence[str] | None, extend_select: Sequence[str]) -> int:
-    by_default = _BY_ALL if select is None and rule.by_default else 0
+def _chosen(rule: Rule, select: Sequence[str] | None, extend_select: Sequence[str], *, is_on: bool) -> int:
+    by_default = _BY_ALL if select is None and is_on else 0
     named = [
         exactness(name, rule)
         for name in (*(select or ()), *extend_select)
-        if rule.by_default or exactness(name, rule) in (_BY_ALL, _BY_NAME)
+        if is_on or exactness(name, rule) in (_BY_ALL, _BY_NAME)
     ]
     # `all` that is ignored and a default that is not written down are equally exact: ignoring wins.
     return max([by_default, *named])

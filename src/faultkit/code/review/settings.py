@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.errors import InputError
@@ -42,8 +42,10 @@ def listed(flag: str, values: Sequence[str]) -> tuple[str, ...]:
     return found
 
 
-def rules_of(config: ReviewConfig, flags: ReviewFlags) -> tuple[Rule, ...]:
-    """Return the rules to run. `--select` replaces all that the file selects and ignores."""
+def rules_of(config: ReviewConfig, flags: ReviewFlags, *, on: Iterable[Rule] = ()) -> tuple[Rule, ...]:
+    """Return the rules to run. `--select` replaces all that the file selects and ignores.
+
+    on: rules that count as on by default"""
     for flag, names in (
         ("--select", flags.select),
         ("--extend-select", flags.extend_select),
@@ -56,9 +58,9 @@ def rules_of(config: ReviewConfig, flags: ReviewFlags) -> tuple[Rule, ...]:
                 raise error.at(flag) from None
     reason = (WITHOUT_REASON.id,) if config.require_reason else ()
     if flags.select:
-        return selected_rules(ALL_RULES, flags.select, flags.extend_select, flags.ignore)
+        return selected_rules(ALL_RULES, flags.select, flags.extend_select, flags.ignore, on=on)
     extend = (*config.extend_select, *flags.extend_select, *reason)
-    return selected_rules(ALL_RULES, config.select, extend, (*config.ignore, *flags.ignore))
+    return selected_rules(ALL_RULES, config.select, extend, (*config.ignore, *flags.ignore), on=on)
 
 
 def path_choice(config: ReviewConfig, flags: ReviewFlags) -> PathChoice:
