@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.agent_tools.code_tools import SEVERITIES
+from faultkit.cli.main import invoke
 from faultkit.code.rules import SEVERITIES as KNOWN_SEVERITIES
 from tests.agent_tools.test_code_tools import done, failed
 
@@ -25,6 +26,7 @@ def load(url):
 def project(tmp_path: Path) -> Path:
     folder = tmp_path / "shop"
     (folder / "tests").mkdir(parents=True)
+    (folder / "empty").mkdir()
     (folder / "app.py").write_text(BAD)
     (folder / "tests" / "test_app.py").write_text(BAD)
     return folder
@@ -77,6 +79,26 @@ def test_the_configuration_of_the_project_counts(project: Path) -> None:
     (project / "faultkit.toml").write_text('[review]\nignore = ["FK-R001"]\n')
     found = done("fault_review_code", {"path": str(project)}).structured["findings"]
     assert "FK-R001" not in {each["rule"] for each in found}
+    (project / "faultkit.toml").write_text('[review]\nmin-severity = "high"\n')
+    found = done("fault_review_code", {"path": str(project)}).structured["findings"]
+    assert {each["severity"] for each in found} == {"high"}
+
+
+def test_what_the_baseline_of_the_project_has_is_not_listed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    (project / "faultkit.toml").write_text('[review]\nbaseline = "known.json"\nmin-confidence = 0.5\n')
+    assert invoke(["review", ".", "--write-baseline"]) == 0
+    assert done("fault_review_code", {"path": str(project)}).structured["findings"] == []
+
+
+def test_what_was_not_read_is_named(project: Path) -> None:
+    (project / "app.py").write_text(f"{BAD}\n\ndef broken(:\n    pass\n")
+    found = done("fault_review_code", {"path": str(project)}).structured
+    (skipped,) = found["skipped"]
+    assert skipped["path"].endswith("app.py")
+    assert skipped["why"] == "not all of it could be read: see line 8"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +106,10 @@ def test_the_configuration_of_the_project_counts(project: Path) -> None:
     [
         ({"path": "app.py"}, "path: expected the absolute path of a file or folder"),
         ({"path": "{project}/none.py"}, "path: expected a path that is there"),
+        (
+            {"path": "{project}/empty"},
+            "path: expected source files of a language that the rules know",
+        ),
         ({"path": "{project}", "since": "HEAD"}, "since: expected files in a git repository"),
         ({"path": "{project}", "min_severity": "huge"}, "min_severity: expected one of low, medium"),
         ({"path": "{project}", "most": 0}, "most: expected a whole number from 1 to 500"),

@@ -132,6 +132,17 @@ def test_no_file_is_sent_if_all_rules_of_a_model_are_off(
     assert model.requests == []
 
 
+def test_a_file_in_which_the_rules_of_a_model_are_ignored_is_not_sent(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("faultkit.toml").write_text('[review.per-path-ignores]\n"bank.py" = ["all"]\n')
+    model.play(defects())
+    assert document(capfd, "review", ".", "--select", "FK-M", *ARGS[2:])["files"] == 2
+    sent = [each.body["messages"][-1]["content"] for each in model.requests]
+    assert not any("The file bank.py" in each for each in sent)
+    assert any("The file app.py" in each for each in sent)
+
+
 def commit_all() -> None:
     for args in (("init", "-q"), ("add", "."), ("commit", "-qm", "first")):
         subprocess.run(("git", "-c", "user.name=a", "-c", "user.email=a@b", *args), check=True)

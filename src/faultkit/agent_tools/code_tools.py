@@ -427,7 +427,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
                 "left_out": {**WHOLE, "description": "Tests, scripts, generated and excluded files"},
                 "skipped": {
                     "type": "array",
-                    "description": "Files that could not be reviewed, 20 at most",
+                    "description": "Files that were not reviewed, or not all of them; 20 at most",
                     "items": object_of({"path": TEXT, "why": TEXT}),
                 },
             }

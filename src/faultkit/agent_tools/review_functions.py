@@ -56,7 +56,7 @@ def review_code(call: ToolCall) -> ToolResult:
         "files": sum(not file.skipped and not file.is_left_out for file in files),
         "left_out": sum(file.is_left_out for file in files) + found.excluded,
         "skipped": [
-            {"path": file.file, "why": file.skipped} for file in (*files, *found.skipped) if file.skipped
+            {"path": file.file, "why": why} for file in (*files, *found.skipped) if (why := _why_not(file))
         ][:_MOST_SKIPPED],
     }
     return ToolResult(as_json(document), document)
@@ -76,6 +76,13 @@ def _watched(call: ToolCall, files: Iterable[ReviewedFile], count: int) -> Itera
             raise RunError(f"stopped after {done - 1} of {count} files: the call was cancelled")
         call.progress(done, count, f"{done} of {count} files reviewed")
         yield each
+
+
+def _why_not(file: ReviewedFile) -> str:
+    """Return why a file was not reviewed, or not all of it; empty if it was."""
+    if file.skipped or not file.broken_lines:
+        return file.skipped
+    return f"not all of it could be read: see line {file.broken_lines[0]}"
 
 
 def _finding_document(finding: Finding) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from faultkit.base.errors import InputError
 from faultkit.base.text import count_of
 from faultkit.cli.llm import FLAGS, LlmOptions, model_from, question_options
 from faultkit.cli.shared_options import add_options
-from faultkit.code.review.outcome import JudgedFinding, Judgement, reported_in
+from faultkit.code.review.model_rules import MODEL_RULES
+from faultkit.code.review.outcome import JudgedFinding, Judgement, reported_in, rules_judged
 from faultkit.code.review.review_files import FileToReview, ReviewedFile, source_to_review
 from faultkit.code.rules import Rule
 from faultkit.code.source_files import SourceFile
@@ -109,6 +110,7 @@ class ModelReview:
         self._files = {os.path.abspath(each.path): each for each in files}
         self._sources: dict[str, SourceFile] = {}
         self._rules = rules
+        self._of_model = [rule for rule in rules if rule in MODEL_RULES]
         self._no_cache = no_cache
 
     def search_questions(
@@ -120,7 +122,8 @@ class ModelReview:
         def is_wanted(path: str, line: int) -> bool:
             return changed is None or changed.touch(path, line - 1, line + 1)
 
-        return list(search_questions(files, self._source, lambda file: reported_in(file, by), is_wanted))
+        searched = [file for file in files if rules_judged(file, self._of_model, by)]
+        return list(search_questions(searched, self._source, lambda file: reported_in(file, by), is_wanted))
 
     def search(
         self, files: Sequence[ReviewedFile], questions: Sequence[SearchQuestion]

@@ -1,4 +1,4 @@
-"""`fault review`: find reliability and performance problems by offline rules; prove a change with --prove."""
+"""`fault review`: find reliability and performance problems by rules; check them by a model or a proof."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _choice_options(command: F) -> F:
         click.option(
             "--min-confidence",
             type=click.FloatRange(0, 1),
-            help="Omit findings below this confidence; by default 0.8.",
+            help="Omit findings below this confidence; by default 0.8, with --ask-model 0.5.",
         ),
         click.option(
             "--fail-on",
@@ -172,7 +172,8 @@ Examples:
 @click.option(
     "--sarif-accepted",
     is_flag=True,
-    help="In SARIF: also write findings that comments suppress or the baseline has, marked as such.",
+    help="In SARIF: also write findings that comments suppress, the baseline has or a model does not "
+    "confirm, marked as such.",
 )
 @check_options
 @proof_options

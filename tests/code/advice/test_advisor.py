@@ -59,6 +59,11 @@ def test_a_score_explains_itself_with_lines() -> None:
     }
 
 
+def test_a_text_with_very_many_findings_has_a_score() -> None:
+    snippet = "import requests\n" + "requests.get(URL)\n" * 1_200
+    assert Advisor().score(snippet, "python", "reliability").score < 0.5
+
+
 def test_a_score_mentions_lines_that_cannot_be_parsed() -> None:
     answer = Advisor().score(f"{BAD}\n\ndef f(:\n    pass\n", "python", "reliability")
     assert answer.score < 0.6

@@ -278,7 +278,7 @@ def score_value(findings: Iterable[Finding]) -> float:
         by_rule.setdefault(finding.rule.id, []).append(weight(finding))
     # Summed in a fixed order, so that the same findings in any order are the same number.
     loss = math.fsum(
-        each / 2**place
+        math.ldexp(each, -place)
         for weights in by_rule.values()
         for place, each in enumerate(sorted(weights, reverse=True))
     )

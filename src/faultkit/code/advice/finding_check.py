@@ -30,6 +30,7 @@ _HIDING: dict[Verdict, Hiding] = {"defect": "", "minor": "minor", "wrong": "refu
 class CheckQuestion:
     """A question about findings of one file."""
 
+    file: str
     places: tuple[int, ...]
     """Positions of the findings among all findings, in the order of their numbers in the prompt."""
     prompt: ModelPrompt
@@ -63,7 +64,7 @@ def check_questions(
         file = excerpt_of(source)
         for part, lines in _parts(places, [findings[place].finding for place in places], file):
             found = [findings[place].finding for place in part]
-            yield CheckQuestion(part, _prompt(found, source.language.name, file.shown(lines)))
+            yield CheckQuestion(found[0].file, part, _prompt(found, source.language.name, file.shown(lines)))
 
 
 def _parts(

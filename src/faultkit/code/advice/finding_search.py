@@ -31,7 +31,9 @@ _MOST_KNOWN = 40
 class SearchQuestion:
     """A question for the defects of a part of a file."""
 
+    file: str
     path: str
+    """The absolute path."""
     source: SourceFile
     part: range
     """Lines that the question is about."""
@@ -82,7 +84,7 @@ def search_questions(
             lines = (line for line in part if text.lines[line - 1] and is_wanted(file.path, line))
             if wanted := frozenset(lines):
                 prompt = _prompt(file, source.language.name, text, part, reported)
-                yield SearchQuestion(file.path, source, part, wanted, reported, prompt)
+                yield SearchQuestion(file.file, file.path, source, part, wanted, reported, prompt)
 
 
 def _prompt(

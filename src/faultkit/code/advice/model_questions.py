@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from hashlib import blake2b
 from typing import Any, Protocol, TypeVar
 
+from faultkit.base.errors import RunError
+from faultkit.base.text import escaped_line
 from faultkit.code.review.cache import ReviewCache
 from faultkit.llm.language_model import LanguageModel
 from faultkit.llm.prompt import ModelPrompt, schema_problems
@@ -22,6 +24,11 @@ _AT_ONCE = 4
 
 class Question(Protocol):
     """A question about one file."""
+
+    @property
+    def file(self) -> str:
+        """The path as shown."""
+        ...
 
     @property
     def prompt(self) -> ModelPrompt: ...
@@ -72,7 +79,10 @@ class ModelQuestions:
 
     def ask(self, question: Question, cancel: threading.Event) -> Any:
         """Return the data of the answer to one question."""
-        answer = self._model.ask(question.prompt, question.schema, check=question.problems, cancel=cancel)
+        try:
+            answer = self._model.ask(question.prompt, question.schema, check=question.problems, cancel=cancel)
+        except RunError as error:
+            raise RunError(f"{escaped_line(question.file)}: {error}") from None
         return answer.data
 
     def _stored(self, question: Question) -> Any | None:

@@ -141,7 +141,7 @@ CONFIG_KEYS = KeyTable(
         number("a number from 0 to 1", lambda value: 0 <= value <= 1),
         {"type": "number"},
         None,
-        "Omit findings below this confidence, from 0 to 1; by default 0.8.",
+        "Omit findings below this confidence, from 0 to 1; by default 0.8, with `--ask-model` 0.5.",
     ),
     Key(
         "fail-on", choice(SEVERITIES), _SEVERITY, None, "Exit with 1 on a finding of this severity or higher."

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.text import escaped_line
 from faultkit.code.facts import NO_PROJECT, Facts, Project, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
@@ -168,7 +169,7 @@ def _finding(rule: Rule, hit: Hit, facts: Facts, file: str, fragment: Fragment) 
         end_line=end_line,
         column=column,
         end_column=end_column,
-        message=facts.in_words_of(hit, hit.message),
+        message=escaped_line(facts.in_words_of(hit, hit.message)),
         severity=hit.severity or rule.severity,
         confidence=hit.confidence,
     )
