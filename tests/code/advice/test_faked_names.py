@@ -18,6 +18,19 @@ FAKES = {
     "monkeypatch": ("monkeypatch.setattr(prices.socket, 'socket', fake)\n", {"prices.socket.socket"}),
     "monkeypatch by a path": ("monkeypatch.setattr('time.time', fake)\n", {"time.time"}),
     "an assignment": ("    socket.socket = mock.Mock(name='a')\n", {"socket.socket"}),
+    "an assignment of a function": (
+        "def fake(url):\n    pass\n\n\nurllib.request.urlopen = fake\nrequests.get = lambda url: 1\n",
+        {"urllib.request.urlopen", "requests.get"},
+    ),
+    "an assignment of a method": (
+        "    def setUp(self):\n        urllib.request.urlopen = self.fake\n"
+        "    def fake(self, url):\n        pass\n",
+        {"urllib.request.urlopen"},
+    ),
+    "an assignment of a value": (
+        "def fake():\n    pass\n\n\nself.get = fake\na.url = url\na.b = fake()\n",
+        set(),
+    ),
     "nothing": ("patch.dict(os.environ, {'A': 'b'})\nx = Mock()\n", set()),
 }
 
@@ -37,6 +50,7 @@ COMPARING = {
     "a function by its name": ("mock.patch('a.get', new=fake_get)\n", True),
     "a function as an effect": ("mock.patch('a.get', side_effect=fake_get)\n", True),
     "monkeypatch": ("monkeypatch.setattr('a.get', lambda url: 1)\n", True),
+    "an assignment": ("def fake(url):\n    pass\n\n\na.get = fake\n", True),
     "a value": ("mock.patch('a.get', return_value=Answer(200, 'x'))\n", False),
     "values": ("mock.patch('a.get', side_effect=[1, 2])\n", False),
     "an error": ("mock.patch('a.get', side_effect=requests.ConnectionError)\n", False),

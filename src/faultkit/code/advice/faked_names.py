@@ -23,8 +23,10 @@ _PATCHED = re.compile(r"""\bpatch\(\s*[^"'()]*["']([\w.]+)["']""")
 _OBJECT = re.compile(r"""(?:\bpatch\.object|\bsetattr)\(\s*([\w.]+)\s*,\s*["'](\w+)["']""")
 _PATH = re.compile(r"""\bsetattr\(\s*["']([\w.]+)["']""")
 _ASSIGNED = re.compile(r"^\s*([\w.]+\.\w+)\s*=\s*(?:\w+\.)?(?:Magic|Async)?Mock\(", re.MULTILINE)
-
-
+_REPLACED = re.compile(
+    r"^\s*(?!(?:self|cls)\.\w+\s*=)([\w.]+\.\w+)\s*=\s*(?:[\w.]+\.)?(\w+)\b(?![\w.(\[])", re.MULTILINE
+)
+_DEFINED = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
 _COMPARED = re.compile(
     r"assert_(?:any_call|(?:called|awaited)(?:_once)?_with|has_(?:calls|awaits))|\bcall_args|\bmock_calls|\bsnapshot"
     r"""|\bsetattr\(|\bside_effect\s*=\s*(?!\[|[\w.]*(?:Error|Exception|Timeout))|\bnew\s*="""
@@ -53,7 +55,13 @@ def _faked_in(path: Path, changed: int, size: int) -> tuple[tuple[str, bool], ..
     names = [name for pattern in (_PATCHED, _PATH, _ASSIGNED) for name in pattern.findall(text)]
     names += [f"{owner}.{name}" for owner, name in _OBJECT.findall(text)]
     compares = _COMPARED.search(text) is not None
-    return tuple((name, compares) for name in names)
+    return (*((name, compares) for name in names), *((name, True) for name in _replaced_in(text)))
+
+
+def _replaced_in(text: str) -> Iterator[str]:
+    """Yield the names that a function of the file itself, or a lambda, is assigned to."""
+    own = {"lambda", *_DEFINED.findall(text)}
+    yield from (name for name, by in _REPLACED.findall(text) if by in own)
 
 
 def python_files(top: Path) -> Iterator[tuple[Path, bool]]:
