@@ -15,6 +15,7 @@ from faultkit.base.numbers import duration
 from faultkit.cli.shared_options import seconds_of
 
 if TYPE_CHECKING:
+    from faultkit.code.advice.selection import OpenQuestion
     from faultkit.code.proof.prove import Proof, ProofSettings
     from faultkit.code.proof.verdict import Figures
     from faultkit.code.review.config_file import ReviewConfig
@@ -119,6 +120,8 @@ class ProofOutcome:
     proof: Proof | None
     """None if there was nothing to change."""
     reason: str
+    questions: tuple[OpenQuestion, ...] = ()
+    """What the change asks."""
 
     @property
     def exit_code(self) -> int:
@@ -132,7 +135,7 @@ class ProofOutcome:
     def document(self) -> dict[str, Any]:
         if self.proof is None:
             return {"verdict": "nothing to change", "reason": self.reason}
-        return self.proof.document()
+        return self.proof.document() | {"questions": [each.document() for each in self.questions]}
 
 
 def prove_file(path: str, flags: ProofFlags, config: ReviewConfig) -> ProofOutcome:
@@ -157,7 +160,9 @@ def prove_file(path: str, flags: ProofFlags, config: ReviewConfig) -> ProofOutco
     stop = threading.Event()
     with StopSignal(stop.set) as signals:
         try:
-            return ProofOutcome(prove(path, change.old, change.new, settings, show, stop), change.reason)
+            proof = prove(path, change.old, change.new, settings, show, stop)
+            asked = tuple(each for each in change.questions if each.is_applied)
+            return ProofOutcome(proof, change.reason, asked)
         finally:
             if signals.reason == "interrupt":
                 raise KeyboardInterrupt
@@ -200,6 +205,8 @@ def print_proof(outcome: ProofOutcome) -> None:
             rest = f"; not run: {ranges_text(part.not_run)}" if by else ""
             console.print(f"lines {part.place}: {by or 'not exercised'}{rest}", markup=False)
     console.print(f"\nproof: {proof.summary()}", markup=False)
+    for question in outcome.questions:
+        console.print(f"check, before you keep the change: {question.text()}", markup=False)
 
 
 def _cells(figures: Figures) -> tuple[str, ...]:

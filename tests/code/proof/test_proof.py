@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.cli.proof import ProofOutcome
+from faultkit.cli.proof import ProofOutcome, print_proof
+from faultkit.code.advice.selection import OpenQuestion
 from faultkit.code.proof.exercised import START, ChangedPart
 from faultkit.code.proof.prove import Proof, ProofSettings
 from faultkit.code.proof.verdict import Verdict, compare
@@ -52,6 +53,17 @@ def test_nothing_to_change_is_no_failure() -> None:
     outcome = ProofOutcome(None, "nothing was found")
     assert outcome.exit_code == 0
     assert outcome.document() == {"verdict": "nothing to change", "reason": "nothing was found"}
+
+
+def test_a_proof_repeats_what_the_change_asks(capsys: pytest.CaptureFixture[str]) -> None:
+    question = OpenQuestion(("FK-R001",), (7,), "Is this a stream?", "end calls", (), True)
+    outcome = ProofOutcome(proof(["better"], RAN), "", (question,))
+    assert outcome.document()["questions"] == [question.document()]
+    print_proof(outcome)
+    assert capsys.readouterr().out.endswith(
+        "proof: better; better under: fault 0\n"
+        "check, before you keep the change: FK-R001, line 7: Is this a stream?\n"
+    )
 
 
 def test_the_summary_names_faults_trade_offs_and_what_did_not_run() -> None:

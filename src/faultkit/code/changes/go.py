@@ -22,8 +22,8 @@ from faultkit.code.changes.go_closing import (
     BLOCKS,
     close_opened,
     closing_question,
-    ends_in_function,
     guard_below,
+    is_read_at_once,
     returned_by,
 )
 from faultkit.code.changes.go_contexts import ENDS, pass_contexts, with_context
@@ -188,7 +188,7 @@ def _question(source: Source, finding: Finding) -> str:
     client = call if call.name == "net/http.Client" else call.origin
     if client is not None and client.name == "net/http.Client":
         return STREAM if is_stream(call, source.facts) or not _is_confined(source, client) else ""
-    if is_stream(call, source.facts) or not ends_in_function(source, call):
+    if is_stream(call, source.facts) or not is_read_at_once(source, call):
         return STREAM
     is_set = source.project.sets_default_client or any(map(sets_default_client, _package_texts(source)))
     return _SETTINGS if _is_default(call) and is_set else ""
@@ -203,7 +203,7 @@ def _is_confined(source: Source, client: Call) -> bool:
         return False
     mentions = sum(len(re.findall(rf"\b{client.assigned[0]}\b(?!\.)", text)) for text in texts)
     requests = [each for each in source.facts.calls_on(client) if library_of(each) is not None]
-    is_seen = mentions == 1 and all(ends_in_function(source, each) for each in requests)
+    is_seen = mentions == 1 and all(is_read_at_once(source, each) for each in requests)
     return is_seen and not any(map(streams_in_go, texts))
 
 

@@ -136,22 +136,75 @@ def returned_by(source: Source, guard: Node) -> str | None:
 
 def ends_in_function(source: Source, call: Call) -> bool:
     """Return whether everything made from the result of a call is surely done with when its function ends."""
-    statement = statement_of(source.node_at(call.span), BLOCKS)
+    return all(made is not None for _, made in _uses_of(source, call))
+
+
+def is_read_at_once(source: Source, call: Call) -> bool:
+    """Return whether the body of an answer is surely read in its function, and not piece by piece: neither in
+    a loop nor while it is passed on."""
+    body = _body_around(source, call)
+    if body is None:
+        return False
+    around = {each.id for each in _loops_around(source.node_at(call.span), body)}
+    for node, made in _uses_of(source, call):
+        if made is None:
+            return False
+        is_in_loop = any(each.id not in around for each in _loops_around(node, body))
+        if (is_in_loop or _is_copied(source, node)) and not _is_field(source, node):
+            return False
+    return True
+
+
+def _body_around(source: Source, call: Call) -> Node | None:
     scope = source.facts.function_of(call)
+    return None if scope is None else source.node_at(scope.body)
+
+
+def _uses_of(source: Source, call: Call) -> Iterator[tuple[Node | None, tuple[str, ...] | None]]:
+    """Yield each mention of the result of a call, and of what is made from it, with the variables that it
+    makes; None for a use that is not known."""
+    statement = statement_of(source.node_at(call.span), BLOCKS)
+    scope, body = source.facts.function_of(call), _body_around(source, call)
     if statement is None or statement.type != "short_var_declaration" or scope is None or not call.assigned:
-        return False
-    if _is_bound_before(source, scope, call.assigned[0], statement):
-        return False
-    body = source.node_at(scope.body)
+        yield None, None
+        return
+    if body is None or _is_bound_before(source, scope, call.assigned[0], statement):
+        yield None, None
+        return
     names, at = [call.assigned[0]], 0
-    while body is not None and at < len(names) < _MOST_NAMES:
+    while at < len(names) < _MOST_NAMES:
         for node in _mentions(source, body, names[at], after=statement.end_byte):
             made = _made_by(source, node, body)
-            if made is None:
-                return False
-            names += [each for each in made if each not in names]
+            yield node, made
+            names += [each for each in made or () if each not in names]
         at += 1
-    return at == len(names)
+    if at < len(names):
+        yield None, None
+
+
+def _loops_around(node: Node | None, body: Node) -> Iterator[Node]:
+    while node is not None and node != body:
+        if node.type == "for_statement":
+            yield node
+        node = node.parent
+
+
+def _is_field(source: Source, node: Node) -> bool:
+    """Return whether a mention of an answer reads a field that does not need its body."""
+    outer = node.parent
+    is_part = outer is not None and outer.type == "selector_expression"
+    return is_part and outer is not None and source.syntax.text(outer.named_children[-1]) in _FIELDS
+
+
+def _is_copied(source: Source, node: Node) -> bool:
+    """Return whether a mention is an argument of a function that writes elsewhere what it reads."""
+    outer = node.parent
+    while outer is not None and outer.type in ("argument_list", "call_expression", "selector_expression"):
+        call = _call_of(source, outer)
+        if call is not None and call.name == "io.TeeReader":
+            return True
+        outer = outer.parent
+    return False
 
 
 def _is_bound_before(source: Source, scope: Scope, name: str, statement: Node) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.changes.change import Source
-from faultkit.code.changes.javascript_values import FUNCTIONS, mentions_of, scope_of
+from faultkit.code.changes.javascript_values import FUNCTIONS, is_exported, mentions_of, scope_of
 from faultkit.code.facts import Call
-from faultkit.code.languages.syntax import Node
+from faultkit.code.languages.syntax import Node, walk
 
 _AROUND = ("await_expression", "parenthesized_expression", "non_null_expression", "as_expression")
 _FETCHED = frozenset(
@@ -25,6 +25,15 @@ _NODE = frozenset(
     ("complete", "destroy", "headers", "on", "once", "resume", "setEncoding", "statusCode", "statusMessage")
 )
 """What is read of a response of http."""
+_REQUEST = frozenset(
+    (
+        "abort", "addListener", "destroy", "end", "flushHeaders", "on", "once", "setHeader", "setTimeout",
+        "write",
+    )
+)  # fmt: skip
+"""What is done with a request of http."""
+_COLLECTS = frozenset(("concat", "from", "push", "toString"))
+"""Methods with which a handler of `data` keeps the pieces of a body until its end."""
 
 
 def is_read_here(source: Source, call: Call, *, is_node: bool) -> bool:
@@ -33,10 +42,71 @@ def is_read_here(source: Source, call: Call, *, is_node: bool) -> bool:
     if node is None:
         return False
     if is_node:
-        return all(_takes_parts(source, each, _NODE) for each in _handlers(source, call))
+        return _is_request_kept(source, node) and all(
+            _takes_parts(source, each, _NODE) and _collects(source, each) for each in _handlers(source, call)
+        )
     while node.parent is not None and node.parent.type in _AROUND:
         node = node.parent
     return _is_read(source, node)
+
+
+def _is_request_kept(source: Source, node: Node) -> bool:
+    """Return whether a request of Node's http stays in its function: no other code can take its answer."""
+    while (method := _called_on(source, node)) is not None:
+        member, call = method
+        if _part_of(source, member) not in _REQUEST:
+            return False
+        node = call
+    outer = node.parent
+    if outer is None or outer.type == "expression_statement":
+        return outer is not None
+    if outer.type != "variable_declarator" or is_exported(outer):
+        return False
+    name = outer.child_by_field_name("name")
+    return (
+        name is not None
+        and name.type == "identifier"
+        and _has_parts_only(source, name, scope_of(outer), _REQUEST)
+    )
+
+
+def _called_on(source: Source, node: Node) -> tuple[Node, Node] | None:
+    """Return the member and the call of a method that is called on a node: `http.get(u).on("error", f)`."""
+    member = node.parent
+    call = None if member is None or member.type != "member_expression" else member.parent
+    if member is None or call is None or call.type != "call_expression":
+        return None
+    return (member, call) if call.child_by_field_name("function") == member else None
+
+
+def _collects(source: Source, function: Node) -> bool:
+    """Return whether a function that takes a response passes no piece of its body on."""
+    return all(
+        handler.type in FUNCTIONS and all(_keeps(source, each) for each in walk(handler))
+        for handler in _data_handlers(source, function)
+    )
+
+
+def _data_handlers(source: Source, function: Node) -> Iterator[Node]:
+    """Yield what is called with the pieces of a body: `r.on("data", handler)`."""
+    for call in walk(function):
+        called = call.child_by_field_name("function") if call.type == "call_expression" else None
+        given = call.child_by_field_name("arguments")
+        if called is None or given is None or called.type != "member_expression":
+            continue
+        first = [each for each in given.named_children if not each.is_extra]
+        is_listener = _part_of(source, called) in ("on", "once", "addListener") and len(first) > 1
+        if is_listener and source.syntax.text(first[0])[1:-1] == "data":
+            yield first[1]
+
+
+def _keeps(source: Source, node: Node) -> bool:
+    """Return whether a node is no call, or one that keeps a piece of a body for later."""
+    if node.type != "call_expression":
+        return True
+    called = node.child_by_field_name("function")
+    is_member = called is not None and called.type == "member_expression"
+    return is_member and called is not None and _part_of(source, called) in _COLLECTS
 
 
 def _is_read(source: Source, node: Node) -> bool:
@@ -45,7 +115,7 @@ def _is_read(source: Source, node: Node) -> bool:
         return outer is not None
     if outer.type == "variable_declarator":
         name = outer.child_by_field_name("name")
-        if name is None or name.type == "object_pattern":
+        if name is None or name.type == "object_pattern" or is_exported(outer):
             return False
         return _has_parts_only(source, name, scope_of(outer), _FETCHED)
     if outer.type != "member_expression":

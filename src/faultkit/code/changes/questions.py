@@ -16,8 +16,10 @@ from faultkit.code.facts import Call, Facts
 STREAM = "Is this a stream, a large transfer or a long poll? Then choose a limit that it never reaches."
 KEPT = "Is what is opened used when its function has ended: kept, returned, or read by what runs on?"
 _STREAMED = re.compile(
-    r"text/event-stream|application/x-ndjson|EventSource|\bstream\s*[=:]\s*(True|true)"
-    r"|responseType['\"]?\s*:\s*['\"](stream|blob|arraybuffer)|long[-_ ]?poll|/(events|stream|sse|watch)\b"
+    r"text/event-stream|application/x-ndjson|EventSource|\bisStream\b"
+    r"|\bstream\s*[=:](?!=|\s*(?:False|None)\b)"
+    r"|\bresponseType\b(?!['\"]?\s*:\s*['\"`](?:json|text|document)\b)"
+    r"|long[-_ ]?poll|/(events|stream|sse|watch)\b"
     r"|createReadStream|FormData|\bfiles\s*=|multipart/form-data|application/octet-stream",
     re.IGNORECASE,
 )

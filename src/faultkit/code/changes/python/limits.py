@@ -19,7 +19,7 @@ from faultkit.code.changes.python.codemod import (
 )
 from faultkit.code.changes.python.names import replaces_parts_of
 from faultkit.code.changes.python.rewriting import NodeChange, spaced
-from faultkit.code.changes.python.tree import free_name, nodes_in, variables_in
+from faultkit.code.changes.python.tree import free_name, is_binding, nodes_in, variables_in
 from faultkit.code.changes.questions import STREAM, always, ends_soon, faked_question, is_stream
 from faultkit.code.facts import Call
 from faultkit.code.facts.facts import is_within
@@ -51,6 +51,25 @@ _SESSION_USES = frozenset(
     )
 )  # fmt: skip
 """Members of a session that give it no limit, nor to anything else."""
+_WHOLE = frozenset(
+    (
+        "close",
+        "code",
+        "getcode",
+        "getheader",
+        "geturl",
+        "headers",
+        "info",
+        "msg",
+        "read",
+        "reason",
+        "status",
+        "url",
+    )
+)
+"""Members of an answer of urlopen that do not take its body piece by piece."""
+_LOADS = ("json.load", "pickle.load", "tomllib.load", "yaml.safe_load")
+"""Functions that read all of a file."""
 
 
 def _collect_http_timeout(context: CodemodContext) -> None:
@@ -100,11 +119,43 @@ def _http_question(source: Source, finding: Finding) -> str:
         return ""
     if library.name == "aiohttp":
         return _AIOHTTP
-    if is_stream(call, source.facts):
+    if is_stream(call, source.facts) or (library.name == "urllib" and _is_read_on(source, finding, call)):
         return STREAM
     if _is_session_passed(source, finding, call):
         return _GIVEN_SESSION
     return faked_question(source.project, call.name, compares=True)
+
+
+def _is_read_on(source: Source, finding: Finding, call: Call) -> bool:
+    """Return whether an answer of urlopen, which is always a stream, may be read piece by piece."""
+    context = context_of(source, (finding,))
+    node = None if context is None else context.node(call)
+    if context is None or node is None:
+        return True
+    names = [each for each in call.assigned if each.isidentifier()]
+    top = context.tree.function(node) or context.tree.module
+    item = context.tree.parent(node)
+    if isinstance(item, cst.WithItem) and item.asname is not None:
+        names = [context.tree.code(item.asname.name)]
+    if len(names) > 1 or (isinstance(item, (cst.Assign, cst.AnnAssign)) and not names):
+        return True
+    uses = [each for each in variables_in(context.tree, top) if [each.value] == names]
+    is_bound = isinstance(item, (cst.Assign, cst.AnnAssign, cst.WithItem))
+    return not (is_bound or _is_read_whole(context, node)) or not all(
+        is_binding(context.tree, each) or _is_read_whole(context, each) for each in uses
+    )
+
+
+def _is_read_whole(context: CodemodContext, answer: cst.BaseExpression) -> bool:
+    above = context.tree.parent(answer)
+    if isinstance(above, cst.Attribute):
+        called = context.tree.parent(above)
+        has_size = isinstance(called, cst.Call) and above.attr.value == "read" and bool(called.args)
+        return above.attr.value in _WHOLE and not has_size
+    call = context.tree.parent(above) if isinstance(above, cst.Arg) else None
+    if isinstance(call, cst.Call):
+        return context.resolved_name(call) in _LOADS
+    return isinstance(above, cst.Expr)
 
 
 def _is_session_passed(source: Source, finding: Finding, call: Call) -> bool:
