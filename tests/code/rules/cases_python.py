@@ -273,6 +273,12 @@ CASES = [
         _PY,
         "import httpx\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.get('/')\ndef f():\n    try:\n        return httpx.get(u).json()\n    except httpx.HTTPError:\n        raise HTTPException(502)",
     ),
+    bad(
+        "upstream-error-not-mapped",
+        _PY,
+        "import httpx\nfrom fastapi import FastAPI\napp = FastAPI()\ndef items():\n    yield httpx.get(u).text\n@app.get('/')\ndef f():\n    try:\n        return StreamingResponse(items())\n    except httpx.HTTPError:\n        raise HTTPException(502)",
+        5,
+    ),
     good(
         "upstream-error-not-mapped",
         _PY,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias, cast
 
 import libcst as cst
@@ -15,7 +16,7 @@ from faultkit.code.changes.questions import always
 from faultkit.code.facts import Call, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import Finding
-from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
+from faultkit.code.rules.vocabulary.call_paths import calls_in_routes, paths_from_routes, runs_later
 from faultkit.code.rules.vocabulary.http_requests import library_of
 
 # HTTP status codes.
@@ -171,16 +172,37 @@ def _collect_error_mapping(context: CodemodContext) -> None:
         library = library_of(call)
         if library is None or library.name not in _BY_LIBRARY:
             continue
-        for place, route in calls_in_routes(call, context.facts):
+        for path, route in paths_from_routes(call, context.facts):
+            place = path[0]
             node = context.tree.at(place.span, cst.Call)
             function = None if node is None else context.tree.function(node)
             if node is None or function is None or context.facts.tries_around(place):
                 continue
+            if runs_later(path, context.facts) or _is_left_running(context, path):
+                continue  # What it raises comes when the statement is over.
             wanted.setdefault(function, []).append((node, library.name))
             frameworks[function] = _framework(context, route)
     for function, calls in wanted.items():
         if frameworks[function] in _RAISE:
             _wrap(context, function, calls, frameworks[function])
+
+
+def _is_left_running(context: CodemodContext, path: tuple[Call, ...]) -> bool:
+    """Return whether a coroutine of this text on the way to a call is not awaited in its statement."""
+    for caller, inner in pairwise(path):
+        scope, node = context.facts.named_function_of(inner), context.node(caller)
+        if scope is not None and scope.is_async and node is not None and not _is_awaited(context, node):
+            return True
+    return False
+
+
+def _is_awaited(context: CodemodContext, node: cst.Call) -> bool:
+    for each in context.tree.around(node):
+        if isinstance(each, cst.Await) or (isinstance(each, cst.For) and each.asynchronous is not None):
+            return True
+        if isinstance(each, cst.BaseStatement):
+            break
+    return False
 
 
 def _framework(context: CodemodContext, route: Scope) -> str:

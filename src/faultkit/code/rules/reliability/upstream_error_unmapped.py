@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from faultkit.base.patterns import lazy_regex
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.call_paths import calls_in_routes
+from faultkit.code.rules.vocabulary.call_paths import paths_from_routes, runs_later
 from faultkit.code.rules.vocabulary.http_requests import http_requests
 from faultkit.code.rules.vocabulary.text_pattern import TextPattern
 
@@ -36,8 +36,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     if facts.language in JAVASCRIPT and _WITH_STATUS.search(facts.whole_text):
         return  # Errors that have a status are answered by a function for all routes.
     for request in http_requests(facts):
-        for call, route in calls_in_routes(request.call, facts):
-            calls = (request.call, call)
+        for path, route in paths_from_routes(request.call, facts):
+            # A try around the call of a generator ends before the generator runs.
+            calls = (request.call,) if runs_later(path, facts) else (request.call, path[0])
             if any(facts.tries_around(each) or _has_catch(each, facts) for each in calls):
                 continue
             if _is_settled(request.call, facts):

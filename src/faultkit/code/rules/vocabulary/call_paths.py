@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.vocabulary.service_clients import type_of_receiver
 from faultkit.code.rules.vocabulary.waits import is_bounded
 
@@ -79,17 +80,59 @@ def calls_in_routes(call: Call, facts: Facts, levels: int = _LEVELS) -> Iterator
     That is the call itself, or calls of functions of this text that make it, at most `levels` deep.
     Websocket routes are left out: once they are open, they have no status to answer with.
     """
+    return ((path[0], route) for path, route in paths_from_routes(call, facts, levels))
+
+
+def paths_from_routes(
+    call: Call, facts: Facts, levels: int = _LEVELS
+) -> Iterator[tuple[tuple[Call, ...], Scope]]:
+    """Yield the calls from a request handler to a call, as `calls_in_routes` finds them, each with the
+    handler."""
     route = facts.route_of(call)
     if route is not None:
         if not any(each.method in _SOCKETS for each in route.decorators):
-            yield call, route
+            yield (call,), route
         return
     scope = facts.named_function_of(call)
     if scope is None or levels == 0 or facts.tries_around(call):
         return
     for caller in facts.callers_of(scope):
         if facts.named_function_of(caller) is not scope:
-            yield from calls_in_routes(caller, facts, levels - 1)
+            for path, found in paths_from_routes(caller, facts, levels - 1):
+                yield (*path, call), found
+
+
+_TAKES_ALL = frozenset(("dict", "list", "max", "min", "set", "sorted", "sum", "tuple"))
+
+
+def runs_later(path: tuple[Call, ...], facts: Facts) -> bool:
+    """Return whether the last call of a path is made after the first one has returned: a generator is on the
+    way, and is not iterated where it is called (Python)."""
+    if facts.language != "python":
+        return False
+    route = facts.route_of(path[0])
+    scopes = [facts.function_of(each) for each in path]
+    is_nested = scopes[0] is not None and scopes[0] is not route and _is_generator(scopes[0], facts)
+    return is_nested or any(
+        scope is not None and _is_generator(scope, facts) and not _is_iterated(caller, facts)
+        for caller, scope in zip(path, scopes[1:], strict=False)
+    )
+
+
+def _is_generator(scope: Scope, facts: Facts) -> bool:
+    return any(step.kind == "yield" for step in facts.own(facts.steps, scope))
+
+
+def _is_iterated(call: Call, facts: Facts) -> bool:
+    """Return whether all items of what a call returns are taken at once, by a loop or a function."""
+    around = facts.calls_around(call)
+    if around and around[-1].name in _TAKES_ALL:
+        return True
+    text = facts.text(call.span)
+    return any(
+        each.kind == "each" and each.over.strip() == text and is_within(call.span, each.head)
+        for each in facts.loops
+    )
 
 
 def makers_of_parts(call: Call, facts: Facts) -> tuple[Scope, ...]:
