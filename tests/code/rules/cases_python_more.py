@@ -38,6 +38,50 @@ CASES = [
     bad(
         "unchecked-response-status",
         _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    await asyncio.to_thread(lambda: requests.post(u, timeout=3))",
+        4,
+    ),
+    bad(
+        "unchecked-response-status",
+        _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    await asyncio.to_thread(requests.post, u, timeout=3)",
+        4,
+    ),
+    bad(
+        "unchecked-response-status",
+        _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    await asyncio.get_running_loop().run_in_executor(None, lambda: requests.post(u, timeout=3))",
+        4,
+    ),
+    bad(
+        "unchecked-response-status",
+        _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    r = await asyncio.to_thread(requests.get, u, timeout=3)\n    return r.json()['a']",
+        4,
+    ),
+    good(
+        "unchecked-response-status",
+        _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    r = await asyncio.to_thread(requests.get, u, timeout=3)\n    r.raise_for_status()\n    return r.json()['a']",
+    ),
+    good(
+        "unchecked-response-status",
+        _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    (await asyncio.to_thread(lambda: requests.post(u, timeout=3))).raise_for_status()",
+    ),
+    good(
+        "unchecked-response-status",
+        _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    await asyncio.to_thread(lambda: check(requests.post(u, timeout=3)))",
+    ),
+    good(
+        "unchecked-response-status",
+        _PY,
+        "import asyncio\nimport requests\nasync def f(u):\n    return await asyncio.to_thread(requests.post, u, timeout=3)",
+    ),
+    bad(
+        "unchecked-response-status",
+        _PY,
         "import requests\ndef f():\n    return requests.get(u, timeout=1).json()",
         3,
     ),

@@ -18,6 +18,7 @@ from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.call_paths import calls_in_routes, paths_from_routes, runs_later
 from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.threaded_requests import threaded_requests
 
 # HTTP status codes.
 
@@ -30,9 +31,12 @@ _Moved: TypeAlias = dict[cst.CSTNode, tuple[cst.CSTNode, str]]
 
 def _collect_status_check(context: CodemodContext) -> None:
     moved: _Moved = {}
-    for _, call, node in context.calls():
-        library = library_of(call)
-        if library is None or library.name not in _KNOWN:
+    threaded = {each.span: each.request for each in threaded_requests(context.facts)}
+    for _, sent, sending in context.calls():
+        request = threaded.get(sent.span)
+        call, library = (sent, library_of(sent)) if request is None else (request.call, request.library)
+        node = sending if request is None else context.node(call)
+        if library is None or library.name not in _KNOWN or node is None:
             continue
         value, above = _awaited(context, node)
         if isinstance(above, cst.WithItem):

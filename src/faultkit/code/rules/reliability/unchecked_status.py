@@ -18,6 +18,7 @@ from faultkit.code.rules.reliability.response_not_closed import CLOSES
 from faultkit.code.rules.rule import EVERY_LANGUAGE, LIKELY, POSSIBLE, Hit, Rule
 from faultkit.code.rules.vocabulary.command_lines import is_command_line, is_for_one_user
 from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
+from faultkit.code.rules.vocabulary.threaded_requests import threaded_requests
 
 _READS = frozenset(
     [
@@ -49,24 +50,31 @@ _VALIDATES = lazy_regex(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for request in http_requests(facts):
-        if request.library.status_raises or request.library.name in ("http", "got"):
-            continue
-        if _is_parsed(request, facts):
-            continue
-        if _is_read(request, facts) and not _is_checked(request, facts):
-            what = f"the answer of {request.call.written}() is used whatever its status is"
-            is_open = is_command_line(facts) or _is_handled(request, facts) or _is_for_others(request, facts)
-            yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
-        elif _is_dropped(request, facts) and not _is_checked(request, facts):
-            what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"
-            is_open = is_for_one_user(facts) or _is_best_effort(request.call, facts)
-            yield Hit(request.call.span, what, POSSIBLE if is_open else LIKELY)
+        yield from _unchecked(request, request.call.written, request.call.span, facts)
+    for each in threaded_requests(facts):
+        yield from _unchecked(each.request, each.written, each.span, facts)
     if facts.imports_any("retrofit2.Response"):
         yield from _retrofit(facts)
     if facts.imports_any("axios"):
         yield from _any_status(facts)
     if facts.imports_any("undici"):
         yield from _undici(facts)
+
+
+def _unchecked(request: HttpRequest, written: str, span: Span, facts: Facts) -> Iterator[Hit]:
+    """Yield a request whose response is read or dropped whatever its status is."""
+    if request.library.status_raises or request.library.name in ("http", "got"):
+        return
+    if _is_parsed(request, facts):
+        return
+    if _is_read(request, facts) and not _is_checked(request, facts):
+        what = f"the answer of {written}() is used whatever its status is"
+        is_open = is_command_line(facts) or _is_handled(request, facts) or _is_for_others(request, facts)
+        yield Hit(span, what, POSSIBLE if is_open else LIKELY)
+    elif _is_dropped(request, facts) and not _is_checked(request, facts):
+        what = f"the response of {written}() is not checked, so a refusal goes unnoticed"
+        is_open = is_for_one_user(facts) or _is_best_effort(request.call, facts)
+        yield Hit(span, what, POSSIBLE if is_open else LIKELY)
 
 
 _ERROR_IN_BODY = lazy_regex(r"[\"'.](?:errors?|success|failed|error_?(?:code|message)|message)\b")
