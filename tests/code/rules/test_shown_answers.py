@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.code.languages import language_named
 from faultkit.code.review.engine import RULES, findings_of
 from faultkit.code.rules.rule import LIKELY
 from tests.code.rules.cases import Case, bad, good
@@ -362,3 +363,35 @@ def test_only_what_is_proved_is_shown(case: Case) -> None:
     found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
     shown = tuple(each.line for each in found if each.confidence >= LIKELY)
     assert shown == case.lines, [(each.line, each.message, each.confidence) for each in found]
+
+
+_RETURNED = {
+    "a body": (_PY, "import requests\ndef f(u):\n    return requests.get(u, timeout=3).json()@\n"),
+    "a text": (_PY, "import requests\ndef f(u):\n    r = requests.get(u, timeout=3)@\n    return r.text@\n"),
+    "a body over lines": (
+        _PY,
+        "import requests\ndef f(u):\n    return (@\n        requests.get(u, timeout=3)@\n"
+        "        .json()@\n    )@\n",
+    ),
+    "a body of fetch": (_TS, "async function f(u: string) {@\n  return (await fetch(u)).json();@\n}\n"),
+    "a body with a type": (
+        _TS,
+        "async function f(u: string) {\n  const r = await fetch(u);@\n  return (await r.json()) as A;@\n}\n",
+    ),
+    "a body that is used": (_PY, "import requests\ndef f(u):\n    return requests.get(u).json()['a']@\n"),
+}
+
+
+@pytest.mark.parametrize(("language", "text"), _RETURNED.values(), ids=_RETURNED)
+def test_a_comment_does_not_change_how_sure_an_unchecked_status_is(language: str, text: str) -> None:
+    sign = "#" if language == _PY else "//"
+    plain, *others = (
+        [
+            (each.line, each.confidence)
+            for each in findings_of(text.replace("@", comment), language_named(language))
+            if each.rule.id == "FK-R026"
+        ]
+        for comment in ("", f"  {sign} x", f"  {sign} asks for result.errors", f"  {sign} {'long ' * 40}")
+    )
+    assert plain
+    assert others == [plain] * 3

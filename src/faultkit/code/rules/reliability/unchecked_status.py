@@ -78,6 +78,7 @@ def _unchecked(request: HttpRequest, written: str, span: Span, facts: Facts) -> 
 
 
 _ERROR_IN_BODY = lazy_regex(r"[\"'.](?:errors?|success|failed|error_?(?:code|message)|message)\b")
+_COMMENT = lazy_regex(r"(?:^|\s)(?:#|//)\s.*$", re.MULTILINE)
 
 
 def _is_handled(request: HttpRequest, facts: Facts) -> bool:
@@ -91,11 +92,12 @@ def _is_handled(request: HttpRequest, facts: Facts) -> bool:
     if scope is None:
         return False
     users = [scope, *(facts.named_function_of(each) for each in facts.callers_of(scope))]
-    return any(each is not None and _ERROR_IN_BODY.search(facts.text(each.body)) for each in users)
+    texts = (_COMMENT.sub("", facts.text(each.body)) for each in users if each is not None)
+    return any(map(_ERROR_IN_BODY.search, texts))
 
 
-_WHOLE = lazy_regex(r"[\s)!]*(?:as\s[^;\n]*)?[;,)\s}]*(?:\n|$)")
-"""What may follow a body that is returned as it is."""
+_WHOLE = lazy_regex(r"[\s)!]*(?:as\s[^;\n]*?)?[;,)\s}]*(?:(?:#|//|/\*)[^\n]*)?(?:\n|$)")
+"""What may follow a body that is returned as it is, with a comment."""
 
 
 def _is_for_others(request: HttpRequest, facts: Facts) -> bool:
