@@ -16,7 +16,8 @@ import pytest
 from faultkit.base.address import LOOPBACK, Endpoint
 from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.cli.main import invoke
-from faultkit.code.proof.prove import Proof, ProofSettings, _spec, prove
+from faultkit.code.proof.proof import Proof
+from faultkit.code.proof.prove import ProofSettings, _spec, prove
 from faultkit.code.proof.service import Upstream
 
 HANGS = """

@@ -103,6 +103,18 @@ def test_a_service_that_hung_and_broke_down_and_now_answers_is_better(tmp_path: 
     assert file.read_text() == FETCH
 
 
+def test_a_new_version_that_ends_by_itself_is_worse_and_its_last_words_are_told(tmp_path: Path) -> None:
+    """Its lines ran, and no other fault is tried: each would find it dead."""
+    file = tmp_path / "app.js"
+    file.write_text(FETCH)
+    crashing = FETCH.replace("}).listen", "  if (answer.ok) throw new Error('bad config');\n}).listen")
+    proof = prove(str(file), FETCH, crashing, QUICK)
+    (healthy,) = proof.compared
+    assert (proof.verdict, healthy.after.ended) == ("worse", True)
+    assert healthy.endings == ("the process of the new version ended: exit code 1. Error: bad config",)
+    assert proof.not_exercised == ()
+
+
 @pytest.mark.parametrize("name", ["app.mjs", "app.js"])
 def test_modules_of_ecmascript_and_urls_in_texts_are_replaced(tmp_path: Path, name: str) -> None:
     file = tmp_path / name

@@ -22,7 +22,8 @@ from faultkit.code.advice.answers import ChangeAnswer
 from faultkit.code.advice.project_context import embedder_of
 from faultkit.code.advice.selection import Selection
 from faultkit.code.index import Progress, index_project, open_store
-from faultkit.code.proof.prove import Proof, ProofSettings, prove
+from faultkit.code.proof.proof import Proof
+from faultkit.code.proof.prove import ProofSettings, prove
 from faultkit.code.source_files import folder_of
 
 

@@ -72,6 +72,7 @@ PROOF: Mapping[str, Any] = {
         "trade_off": {"type": "boolean"},
         "route": TEXT,
         "upstreams": TEXTS,
+        "notes": {**TEXTS, "description": "Routes that were not called, and what was not tried"},
         "faults": {"type": "array", "items": {"type": "object"}},
         "parts": {"type": "array", "items": {"type": "object"}},
         "not_exercised": {
@@ -79,7 +80,7 @@ PROOF: Mapping[str, Any] = {
             "description": "Changed lines that never ran",
         },
     },
-    "required": ["verdict", "trade_off", "route", "upstreams", "faults", "parts", "not_exercised"],
+    "required": ["verdict", "trade_off", "route", "upstreams", "notes", "faults", "parts", "not_exercised"],
 }
 
 

@@ -16,7 +16,8 @@ from faultkit.cli.shared_options import seconds_of
 
 if TYPE_CHECKING:
     from faultkit.code.advice.selection import OpenQuestion
-    from faultkit.code.proof.prove import Proof, ProofSettings
+    from faultkit.code.proof.proof import Proof
+    from faultkit.code.proof.prove import ProofSettings
     from faultkit.code.proof.verdict import Figures
     from faultkit.code.review.config_file import ReviewConfig
 
@@ -177,8 +178,6 @@ def print_proof(outcome: ProofOutcome) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from faultkit.code.proof.exercised import ranges_text
-
     proof = outcome.proof
     table = Table(
         title=f"GET {proof.url}: {'; '.join(proof.upstreams)}",
@@ -199,11 +198,10 @@ def print_proof(outcome: ProofOutcome) -> None:
     for each in proof.compared:
         if each.verdict != "no difference":
             console.print(f"{each.fault}: {each.verdict}. {each.why}", markup=False)
-    for part in proof.parts:
-        by = ", ".join(part.exercised_by)
-        if part.not_run:
-            rest = f"; not run: {ranges_text(part.not_run)}" if by else ""
-            console.print(f"lines {part.place}: {by or 'not exercised'}{rest}", markup=False)
+        for ending in each.endings:
+            console.print(f"{each.fault}: {ending}", markup=False)
+    for line in (*proof.unexercised(), *proof.remarks):
+        console.print(line, markup=False)
     console.print(f"\nproof: {proof.summary()}", markup=False)
     for question in outcome.questions:
         console.print(f"check, before you keep the change: {question.text()}", markup=False)

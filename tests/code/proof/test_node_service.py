@@ -71,6 +71,33 @@ def test_the_route_of_a_plain_server_is_the_one_that_calls_out(
     assert service_of(BY_HAND, tmp_path, touched=touched).route == route
 
 
+VALUES = """
+const U = process.env.U_URL;
+app.get('/health', (req, res) => res.end('ok'));
+app.post('/orders', async (req, res) => {
+  await audit.post('/seen', req.body);
+  res.json(await fetch(U));
+});
+app.get('/price/:sku', async (req, res) => {
+  res.json(await fetch(U + req.params.sku));
+});
+app.listen(1);
+"""
+
+
+def test_a_route_that_needs_a_value_or_another_method_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"/price/:sku needs a value: --route /price/1$"):
+        service_of(VALUES, tmp_path)
+    with pytest.raises(InputError, match="found POST /orders: a proof sends GET only"):
+        service_of(
+            VALUES.replace("/price/:sku', async (req, res) => {", "/p', (req, res) => {").replace(
+                "res.json(await fetch(U + req.params.sku))", "res.end()"
+            ),
+            tmp_path,
+        )
+    assert service_of(VALUES.replace("/price/:sku", "/price"), tmp_path).route == "/price"
+
+
 def test_a_handler_that_is_named_in_a_route_is_looked_into(tmp_path: Path) -> None:
     text = (
         "const U = process.env.U_URL;\napp.get('/health', health);\napp.get('/items', items);\n"

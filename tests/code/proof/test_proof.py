@@ -9,9 +9,10 @@ import pytest
 from faultkit.cli.proof import ProofOutcome, print_proof
 from faultkit.code.advice.selection import OpenQuestion
 from faultkit.code.proof.exercised import START, ChangedPart
-from faultkit.code.proof.prove import Proof, ProofSettings
-from faultkit.code.proof.verdict import Verdict, compare
-from tests.code.proof.test_verdict import GOOD
+from faultkit.code.proof.proof import Proof
+from faultkit.code.proof.prove import ProofSettings
+from faultkit.code.proof.verdict import BLACKHOLE, Verdict, compare
+from tests.code.proof.test_verdict import GOOD, HANDLED, HUNG, SLOW, figures
 
 RAN = ChangedPart("after", (3, 4), "load", ("blackhole",), ())
 PARTLY = replace(RAN, not_run=(4,))
@@ -72,6 +73,32 @@ def test_the_summary_names_faults_trade_offs_and_what_did_not_run() -> None:
         "worse (a trade-off); worse under: fault 1; better under: fault 0; "
         "only for what ran: 1 of 1 parts of the change not exercised, or not all of it"
     )
+
+
+def test_a_change_that_never_ran_is_told_in_the_summary() -> None:
+    assert (
+        proof(["not shown"], NEVER).summary() == "not shown; not shown under: fault 0; the change never ran"
+    )
+    assert proof(["better"], RAN, NEVER).unexercised() == ("lines 3-4 (load): not exercised",)
+
+
+def test_lines_of_a_process_that_ended_are_not_called_unexercised() -> None:
+    ended = compare("fault 0", GOOD, replace(GOOD, ended=True))
+    found = Proof("/", (), (ended,), (NEVER,))
+    assert found.unexercised() == ("lines 3-4 (load): not seen to run before the process ended",)
+    assert found.summary() == "worse; worse under: fault 0; the change was not seen to run"
+
+
+def test_a_limit_that_no_fault_reaches_is_told() -> None:
+    limited, slow = figures({504: 40}, 5_000.0), compare("slow stream", SLOW, SLOW)
+    black = compare(BLACKHOLE, HUNG, limited)
+    assert Proof("/", (), (black, slow), ()).remarks == (
+        "The new limit (5,000 ms under blackhole) is longer than any other answer took (2,000 ms): what "
+        "happens to answers that take longer than the limit was not tried",
+    )
+    assert Proof("/", (), (compare(BLACKHOLE, HUNG, HANDLED), slow), ()).remarks == ()
+    assert Proof("/", (), (compare(BLACKHOLE, figures({500: 40}, 5_000.0), limited), slow), ()).remarks == ()
+    assert Proof("/", (), (black,), (), ("a note",)).remarks == ("a note",)
 
 
 def test_the_document_has_the_verdict_the_figures_and_the_parts() -> None:

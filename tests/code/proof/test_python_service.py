@@ -263,13 +263,64 @@ def test_routes_of_calls_and_of_plain_decorators_are_found(text: str, route: str
     assert service_of(f"{code}{text}\n", tmp_path).route == route
 
 
+VALUES = """
+import os, requests
+from flask import Flask
+URL = os.environ["A_URL"]
+app = Flask(__name__)
+
+def load(sku): return requests.get(URL + sku).json()
+
+@app.get("/stock/<string:sku>/<int:n>")
+def stock(sku, n): return load(sku)
+
+@app.get("/health")
+def health():
+    return "ok"
+
+@app.route("/orders", methods=["PUT", "POST"])
+def order():
+    return requests.post(URL).json()
+"""
+
+
+def test_a_route_that_needs_a_value_is_named_and_none_is_called_in_its_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"/stock/<string:sku>/<int:n> needs a value: --route /stock/1/1$"):
+        service_of(VALUES, tmp_path)
+    assert service_of(VALUES, tmp_path, route="/stock/1/1").notes == ()
+
+
+def test_a_route_for_another_method_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found PUT /orders: a proof sends GET only"):
+        service_of(VALUES.replace("return load(sku)", "return 1"), tmp_path)
+
+
+def test_a_route_that_is_not_known_to_call_out_is_called_with_a_note(tmp_path: Path) -> None:
+    text = VALUES.replace("requests.", "clients.")
+    assert service_of(text, tmp_path).route == "/health"
+    (note,) = service_of(text, tmp_path).notes
+    assert note == "No handler in app.py is known to call out: /health is called; --route names another"
+    line = VALUES.splitlines().index('    return "ok"') + 1
+    touched = service_of(VALUES, tmp_path, touched=(line,))
+    assert touched.route == "/health"
+    assert touched.notes[0].startswith("Not called: /stock/<string:sku>/<int:n> needs a value: --route /st")
+
+
 @pytest.mark.parametrize(
     ("text", "route", "words"),
     [
         ("x = 1", None, "expected a service to run"),
         ("def broken(:", None, "expected Python that can be run"),
-        ("app = FastAPI()\n@app.get('/i/{n}')\ndef i(n): ...", None, "name one with --route"),
+        ("app = FastAPI()\n@app.get('/i/{n}')\ndef i(n): ...", None, "needs a value: --route /i/1"),
+        ("app = FastAPI()", None, "name one with --route"),
         ("app = FastAPI()", "items", "expected a path such as /items"),
+        ("app = FastAPI()\n@app.get('/')\ndef i(): ...", "", 'expected a path such as /items, got ""'),
+        (
+            "def create_app(): return Flask('x')",
+            None,
+            "a function such as create_app.. returns is not supported",
+        ),
+        ("app = FastAPI()\n@app.post('/i')\ndef i(): ...", None, "found POST /i: a proof sends GET only"),
         ("async def app(a, b, c): ...", None, "upstream is a variable of the environment"),
     ],
 )

@@ -90,6 +90,19 @@ def test_a_service_that_broke_down_is_no_measure_of_costs() -> None:
     assert down.sentence().endswith("1 upstream call, and the process ended")
 
 
+def test_a_new_version_whose_process_ended_is_worse_whatever_its_figures_say() -> None:
+    ended = replace(GOOD, ended=True, ending="exit code 1. Error: bad config")
+    compared = compare(HEALTHY, GOOD, ended)
+    assert (compared.verdict, compared.why) == ("worse", "The process of the new version ended")
+    assert compared.endings == ("the process of the new version ended: exit code 1. Error: bad config",)
+    assert compare("resets", GOOD, replace(ended, injected=0)).verdict == "worse"
+    assert compare("resets", ended, ended).verdict == "no difference"
+    early = compare("resets", replace(ended, injected=0), GOOD)
+    assert (early.verdict, early.why) == (
+        "not shown", "The process of the old version ended before the fault acted"
+    )  # fmt: skip
+
+
 def test_a_verdict_that_rests_on_times_alone_needs_a_second_run() -> None:
     faster, same = compare("x", SLOW, GOOD), compare("x", SLOW, SLOW)
     assert faster.rests_on_machine

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faultkit.code.proof.verdict import HEALTHY
+from faultkit.code.proof.verdict import BLACKHOLE, HEALTHY
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
@@ -40,7 +40,7 @@ def fault_cases(latency_ms: float) -> tuple[FaultCase, ...]:
     unavailable = HttpError(status=503)
     return (
         FaultCase(HEALTHY),
-        FaultCase("blackhole", (Rule("blackhole", Blackhole()),)),
+        FaultCase(BLACKHOLE, (Rule(BLACKHOLE, Blackhole()),)),
         FaultCase(
             f"latency of {latency_ms / 1000:g} s",
             (Rule("latency", Latency(mean_ms=latency_ms, per="operation")),),

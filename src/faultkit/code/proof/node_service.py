@@ -17,14 +17,21 @@ from faultkit.base.errors import InputError, TargetError
 from faultkit.code.functions import list_functions
 from faultkit.code.languages import language_named
 from faultkit.code.languages.syntax import parse
-from faultkit.code.proof.service import Service, checked_route
+from faultkit.code.proof.service import Route, Service, chosen_route
 from faultkit.code.proof.upstreams import MOST_FILES, Reads, chosen_upstreams
 
 NODE_SUFFIXES = (".js", ".mjs", ".cjs")
 
 _LISTENS = re.compile(r"\.\s*listen\s*\(|\bserve\s*\(")
-_ROUTE = re.compile(r"\.\s*(?:get|all|route)\s*\(\s*(?:\{[^}]*?url\s*:\s*)?(['\"`])(/[^'\"`]*)\1")
-_BY_HAND = re.compile(r"(?:\.url|pathname)\s*===?\s*(['\"`])(/[^'\"`]*)\1")
+_ROUTE = re.compile(
+    r"\.\s*(?P<method>get|all|route|post|put|patch|delete)\s*\(\s*(?:\{(?P<options>[^}]*?)url\s*:\s*)?"
+    r"(?P<quote>['\"`])(?P<path>/[^'\"`]*)(?P=quote)"
+)
+_BY_HAND = re.compile(r"(?:\.url|pathname)\s*===?\s*(?P<quote>['\"`])(?P<path>/[^'\"`]*)(?P=quote)")
+_CLIENT = re.compile(
+    r"(?:\b(?:await|return)\s+|[=(]\s*)[\w.]+$|(?:axios|got|ky|client|request)$", re.IGNORECASE
+)
+_METHOD = re.compile(r"method\s*:\s*['\"`](\w+)")
 _NAME = re.compile(r"\w+")
 _PLAIN_SERVER = re.compile(r"\bcreateServer\s*\(")
 _CALLS_OUT = re.compile(
@@ -59,12 +66,12 @@ def node_service(
     code = _without_comments(text)
     if not _LISTENS.search(code):
         raise InputError(file, "expected a service to run: a file that calls listen(), found no such call")
-    chosen = checked_route(route, _route(code, touched), file)
+    chosen = chosen_route(route, _routes(code, touched), file)
     path = Path(file).resolve()
     versions = [code] if changed is None else [code, _without_comments(changed)]
     root = next((each for each in path.parents if (each / "package.json").exists()), path.parent)
     upstreams = chosen_upstreams([_reads(path, each) for each in versions], root, named, file)
-    return Service("node", str(root), chosen, upstreams)
+    return Service("node", str(root), chosen.path, upstreams, notes=chosen.notes)
 
 
 def _reads(path: Path, code: str) -> Reads:
@@ -94,27 +101,38 @@ def _without_comments(text: str) -> str:
     return _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
 
 
-def _route(code: str, touched: Collection[int]) -> str | None:
-    """Return the route that calls a dependency and reaches most of the touched lines, or the first of them;
-    else the first without parameters. What a route reaches is its handler, and the functions of the file that
+def _routes(code: str, touched: Collection[int]) -> list[Route]:
+    """Return the routes of a text. What a route reaches is its handler, and the functions of the file that
     the handler names, directly or through others."""
-    routes = list(_ROUTE.finditer(code)) or list(_BY_HAND.finditer(code))
-    if not routes:
-        return "/" if _PLAIN_SERVER.search(code) else None
+    found = [each for each in _ROUTE.finditer(code) if not _is_of_client(each)]
+    found = found or list(_BY_HAND.finditer(code))
+    if not found:
+        return [Route("/", calls_out=True)] if _PLAIN_SERVER.search(code) else []
     functions = _functions(code)
-    ends = [each.start() for each in routes[1:]] + [len(code)]
-    reached = {
-        each[2]: _reached(_Span(code.count("\n", 0, each.start()) + 1, code[each.end() : end]), functions)
-        for each, end in reversed(list(zip(routes, ends, strict=True)))
-        if not {":", "*", "{", "$"} & set(each[2])
-    }
-    handled = list(dict.fromkeys(each[2] for each in routes if each[2] in reached))
-    calling = [each for each in handled if any(_CALLS_OUT.search(span.text) for span in reached[each])]
-    return max(
-        calling,
-        key=lambda each: sum(span.has(line) for line in touched for span in reached[each]),
-        default=handled[0] if handled else None,
-    )
+    ends = [each.start() for each in found[1:]] + [len(code)]
+    routes: dict[tuple[str, str], Route] = {}
+    for each, end in zip(found, ends, strict=True):
+        path, method = each["path"], _method(each)
+        if "${" in path or (method, path) in routes:
+            continue
+        spans = _reached(_Span(code.count("\n", 0, each.start()) + 1, code[each.end() : end]), functions)
+        calls_out = any(_CALLS_OUT.search(span.text) for span in spans)
+        reach = sum(span.has(line) for line in touched for span in spans)
+        routes[method, path] = Route(path, calls_out, reach, method)
+    return list(routes.values())
+
+
+def _is_of_client(call: re.Match[str]) -> bool:
+    """Return whether a call such as `.post("/x")` is one of a client, not a route."""
+    return _method(call) != "GET" and _CLIENT.search(call.string, 0, call.start()) is not None
+
+
+def _method(route: re.Match[str]) -> str:
+    """Return the method that a route is for; GET if it is for all."""
+    found = route.groupdict()
+    named = _METHOD.search(found.get("options") or "")
+    method = named[1] if named else found.get("method") or "get"
+    return "GET" if method.lower() in ("get", "all", "route") else method.upper()
 
 
 class _Span(NamedTuple):

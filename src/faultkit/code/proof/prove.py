@@ -17,17 +17,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK, Endpoint, parse_map
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.languages import language_of
-from faultkit.code.proof.exercised import START, ChangedPart, RanLines, Version, changed_parts, touched_lines
+from faultkit.code.proof.exercised import START, RanLines, Version, changed_parts, touched_lines
 from faultkit.code.proof.fault_cases import FaultCase, fault_cases
 from faultkit.code.proof.healthy_answers import Answer, Answers, HealthyAnswers, Unlike
 from faultkit.code.proof.interpreter import interpreter_of
 from faultkit.code.proof.node_service import NODE_SUFFIXES, node_interpreter, node_service
+from faultkit.code.proof.proof import Proof
 from faultkit.code.proof.python_service import python_service
 from faultkit.code.proof.resources import UsageMeter
 from faultkit.code.proof.running import RunningService
@@ -43,10 +43,8 @@ from faultkit.code.proof.verdict import (
     FaultComparison,
     Figures,
     Mean,
-    Verdict,
     compare,
     confirmed,
-    overall_verdict,
 )
 from faultkit.load.doubts import doubts
 from faultkit.load.late_margin import LateBy
@@ -104,61 +102,6 @@ class ProofSettings:
         return Load(duration_s, rate_rps, keep_alive=False, seed=self.seed)
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The comparison for each fault, and which parts of the change it is about."""
-
-    url: str
-    """The route that was called."""
-    upstreams: tuple[str, ...]
-    """Descriptions of what was behind the service."""
-    compared: tuple[FaultComparison, ...]
-    parts: tuple[ChangedPart, ...]
-
-    @property
-    def not_exercised(self) -> tuple[ChangedPart, ...]:
-        """Parts of the change with lines that never ran."""
-        return tuple(each for each in self.parts if each.not_run)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Of what ran; not shown if no line of the change ran in a call, and some ran never."""
-        found = overall_verdict(self.compared)
-        if found != "worse" and self.not_exercised and all(each.only_at_start for each in self.parts):
-            return "not shown"
-        return found
-
-    @property
-    def trade_off(self) -> bool:
-        """Whether the change is worse under one fault, and better under another."""
-        return {"worse", "better"} <= {each.verdict for each in self.compared}
-
-    def summary(self) -> str:
-        """Return the verdict as a short sentence."""
-        by = {
-            verdict: ", ".join(each.fault for each in self.compared if each.verdict == verdict)
-            for verdict in ("worse", "better", "not shown")
-        }
-        seen = [f"{verdict} under: {faults}" for verdict, faults in by.items() if faults]
-        text = f"{self.verdict}{' (a trade-off)' if self.trade_off else ''}"
-        text += f"; {'; '.join(seen)}" if seen else ""
-        if self.not_exercised:
-            count = f"{len(self.not_exercised)} of {len(self.parts)} parts of the change"
-            text += f"; only for what ran: {count} not exercised, or not all of it"
-        return text
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "trade_off": self.trade_off,
-            "route": self.url,
-            "upstreams": list(self.upstreams),
-            "faults": [each.document() for each in self.compared],
-            "parts": [each.document() for each in self.parts],
-            "not_exercised": [each.place for each in self.not_exercised],
-        }
-
-
 def prove(
     path: str,
     old: str,
@@ -191,7 +134,8 @@ def prove(
 
         for number, case in enumerate(cases, 1):
             found = measured(number, case)
-            if found.before.doubt or found.after.doubt or (case.name == HEALTHY and found.after.unlike.count):
+            is_doubtful = found.before.doubt or found.after.doubt
+            if not found.endings and (is_doubtful or (case.name == HEALTHY and found.after.unlike.count)):
                 # Answers that differ between two processes of the old version are compared less strictly.
                 found = measured(number, case, again=True)
             if found.rests_on_machine:
@@ -203,7 +147,8 @@ def prove(
     upstreams = tuple(
         f"{each.name}: {settings.upstreams.get(each.name) or _STAND_IN}" for each in service.upstreams
     )
-    return Proof(service.route, upstreams, tuple(compared), changed_parts(old, new, language, ran))
+    parts = changed_parts(old, new, language, ran)
+    return Proof(service.route, upstreams, tuple(compared), parts, service.notes)
 
 
 _STAND_IN = "a stand-in on this machine"
@@ -293,6 +238,7 @@ class _Run:
                 }
                 results = self._load(targets, case, planes)
             ended = {version: each.has_ended for version, each in services.items()}
+            endings = {version: each.ending for version, each in services.items()}
             after = {version: plane.measured() for version, plane in planes.items()}
             lines = {version: each.ran_lines() for version, each in services.items()}
             given = {version: each.answers - usual[version] for version, each in services.items()}
@@ -308,6 +254,7 @@ class _Run:
                 replace(
                     self._figures(results[each], before[each], *after[each], meters[each]),
                     ended=ended[each],
+                    ending=endings[each],
                     unlike=self._unlike(case, each, given[each]),
                 ),
                 at_start[each],
@@ -433,9 +380,10 @@ class _Run:
 
 
 def _is_pointless(found: FaultComparison) -> bool:
-    """Return whether no other fault can show anything: no call succeeds, or none goes through the proxies."""
+    """Return whether no other fault can show anything: no call succeeds, none goes through the proxies, or
+    the new version ends without a fault."""
     if found.fault == HEALTHY:
-        return not found.before.succeeded
+        return not found.before.succeeded or (found.after.ended and found.verdict == "worse")
     return not (found.before.injected or found.after.injected)
 
 

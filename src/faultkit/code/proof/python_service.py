@@ -8,7 +8,7 @@ from pathlib import Path
 
 from faultkit.base.errors import InputError
 from faultkit.code.proof.python_upstreams import files_of, imported_names, read_by_python
-from faultkit.code.proof.service import Interface, Service, checked_route
+from faultkit.code.proof.service import Interface, Route, Service, chosen_route
 from faultkit.code.proof.upstreams import chosen_upstreams
 
 _APPLICATIONS: dict[str, Interface] = {
@@ -22,6 +22,7 @@ _APPLICATIONS: dict[str, Interface] = {
     "Falcon": "wsgi",
 }
 _ROUTED = ("get", "route", "api_route", "head")
+_OTHER_METHODS = ("post", "put", "patch", "delete")
 _ROUTE_CALLS = ("Route", "APIRoute", "add_route", "add_api_route", "add_url_rule")
 """Calls with a path and what answers it: of Starlette, FastAPI, Flask, Falcon and Sanic."""
 _MOUNT = "Mount"
@@ -47,16 +48,18 @@ def python_service(
     if found is None:
         known = ", ".join(_APPLICATIONS)
         raise InputError(
-            file, f"expected a service to run: an object of {known} at the top of the module, found none"
+            file,
+            f"expected a service to run: an object of {known} at the top of the module, found none (one "
+            "that a function such as create_app() returns is not supported)",
         )
     application, interface = found
-    chosen = checked_route(route, _route(tree, application, touched), file)
+    chosen = chosen_route(route, _found_routes(tree, application, touched), file)
     path = Path(file).resolve()
     root, module = module_of(path, tree)
     versions = [tree] if changed is None else [tree, _parsed(f"{file}, changed", changed)]
     reads = [read_by_python(path, each, root) for each in versions]
     upstreams = chosen_upstreams(reads, root, named, file)
-    return Service(interface, str(root), chosen, upstreams, module, application)
+    return Service(interface, str(root), chosen.path, upstreams, module, application, chosen.notes)
 
 
 def _parsed(file: str, text: str) -> ast.Module:
@@ -106,10 +109,8 @@ def _application(tree: ast.Module) -> tuple[str, Interface] | None:
     return None
 
 
-def _route(tree: ast.Module, application: str, touched: Collection[int]) -> str | None:
-    """Return the route that calls a dependency and reaches most of the functions that a change is about, or
-    the first of them; else the first route."""
-    routes = list(_routes(tree))
+def _found_routes(tree: ast.Module, application: str, touched: Collection[int]) -> list[Route]:
+    """Return the routes of a module."""
     clients, called = {*_HTTP_LIBRARIES, *_clients(tree)}, _called_names(tree)
     changed = {
         node.name
@@ -117,18 +118,17 @@ def _route(tree: ast.Module, application: str, touched: Collection[int]) -> str 
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and any(node.lineno <= line <= (node.end_lineno or line) for line in touched)
     }
-    reached = {name: _reached(name, called) for _, name in routes}
-    chosen = max(
-        (each for each in routes if reached[each[1]] & clients),
-        key=lambda each: len({each[1], *reached[each[1]]} & changed),
-        default=routes[0] if routes else None,
-    )
+    found = []
+    for method, path, name in (*_decorated(tree), *_registered(tree, "")):
+        reached = _reached(name, called)
+        calls_out, reach = bool(reached & clients), len({name, *reached} & changed)
+        found.append(Route(path or "/", calls_out, reach, method))
     # A plain function is an application with one route.
     is_function = any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == application
         for node in tree.body
     )
-    return chosen[0] if chosen is not None else "/" if is_function else None
+    return found or ([Route("/", calls_out=True)] if is_function else [])
 
 
 def _called_names(tree: ast.Module) -> dict[str, set[str]]:
@@ -150,15 +150,9 @@ def _reached(name: str, called: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _routes(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield paths without parameters, and the functions or classes that answer them."""
-    for path, name in (*_decorated(tree), *_registered(tree, "")):
-        if not {"{", "<", ":"} & set(path):
-            yield path or "/", name
-
-
-def _decorated(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the routes of decorators: `@app.get("/")`, and `@get("/")` of Litestar and Bottle."""
+def _decorated(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
+    """Yield method, path and function of the routes of decorators: `@app.get("/")`, and `@get("/")` of
+    Litestar and Bottle."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -167,21 +161,22 @@ def _decorated(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 decorator.func, ast.Attribute | ast.Name
             ):
                 continue
-            if _last_name(decorator.func) not in _ROUTED or not _allows_get(decorator):
+            name = _last_name(decorator.func)
+            if name not in (*_ROUTED, *_OTHER_METHODS):
                 continue
             path = _first_text(decorator)
             if path is not None and (isinstance(decorator.func, ast.Attribute) or path.startswith("/")):
-                yield path, node.name
+                yield name.upper() if name in _OTHER_METHODS else _method(decorator), path, node.name
 
 
-def _registered(node: ast.AST, prefix: str) -> Iterator[tuple[str, str]]:
+def _registered(node: ast.AST, prefix: str) -> Iterator[tuple[str, str, str]]:
     """Yield the routes of calls: `Route("/", home)`, `app.add_route("/", home)`, also below a Mount."""
     for each in ast.iter_child_nodes(node):
         name = _last_name(each.func) if isinstance(each, ast.Call) else ""
-        if isinstance(each, ast.Call) and name in _ROUTE_CALLS and _allows_get(each):
+        if isinstance(each, ast.Call) and name in _ROUTE_CALLS:
             path, handler = _path_and_handler(each)
             if path is not None and path.startswith("/") and handler:
-                yield prefix + path, handler
+                yield _method(each), prefix + path, handler
         elif isinstance(each, ast.Call) and name == _MOUNT:
             path = _first_text(each)
             if path is not None:  # Without it, the paths below are not known.
@@ -199,11 +194,13 @@ def _path_and_handler(call: ast.Call) -> tuple[str | None, str]:
     return (texts[0] if texts else None), next((name for name in names if name), "")
 
 
-def _allows_get(decorator: ast.Call) -> bool:
-    for keyword in decorator.keywords:
+def _method(call: ast.Call) -> str:
+    """Return GET if a route takes it, else the first of its methods."""
+    for keyword in call.keywords:
         if keyword.arg == "methods" and isinstance(keyword.value, ast.List | ast.Tuple | ast.Set):
-            return any(isinstance(each, ast.Constant) and each.value == "GET" for each in keyword.value.elts)
-    return True
+            named = [str(each.value) for each in keyword.value.elts if isinstance(each, ast.Constant)]
+            return "GET" if "GET" in named or not named else named[0]
+    return "GET"
 
 
 def _first_text(call: ast.Call) -> str | None:

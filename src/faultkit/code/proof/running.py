@@ -84,6 +84,7 @@ class RunningService:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        self._known = RanLines()
         self.url = ""
         self.answers: Answers = Counter()
         """The successes up to the last report of lines."""
@@ -97,6 +98,15 @@ class RunningService:
     def has_ended(self) -> bool:
         """Whether the process has ended by itself."""
         return self._process is not None and self._process.poll() is not None
+
+    @property
+    def ending(self) -> str:
+        """How the process ended by itself, and the end of what it wrote; empty while it runs."""
+        code = None if self._process is None else self._process.poll()
+        if code is None:
+            return ""
+        how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+        return f"{how}. {self._last_output()}"
 
     def __enter__(self) -> RunningService:
         try:
@@ -177,7 +187,8 @@ class RunningService:
         raise TargetError(f"{self._name} does not serve after {self._start_s:g} s. {self._last_output()}")
 
     def ran_lines(self) -> RanLines:
-        """Return which lines of the file have run so far; none if the service does not answer."""
+        """Return which lines of the file have run so far, as far as is known if the service does not
+        answer: one that ended may have reported at its end."""
         if self._wire is not None:
             with suppress(OSError):
                 self._wire.sendall(b"lines\n")
@@ -193,10 +204,11 @@ class RunningService:
     def _lines(self, within_s: float) -> RanLines:
         found = self._message(rb"lines (\{.*\})", within_s)
         if found is None:
-            return RanLines()
+            return self._known
         document = json.loads(found[1])
         self.answers = Counter({Answer(*each): count for *each, count in document["answers"]})
-        return RanLines(frozenset(document["executable"]), frozenset(document["ran"]))
+        self._known = RanLines(frozenset(document["executable"]), frozenset(document["ran"]))
+        return self._known
 
     def _message(self, form: bytes, within_s: float) -> re.Match[bytes] | None:
         """Return the next line on the wire of this form, if it comes in time; after the last one the wire is
@@ -246,7 +258,9 @@ class RunningService:
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
         if self._service.interface == "node":
             # Before the message of an error is the code that threw it, after it the stack.
-            lines = [line for line in lines if _NODE_ERROR.match(line)][:1] or lines
+            errors = [line for line in lines if _NODE_ERROR.match(line)]
+            # Of several, a start failed by the first one; what a service logged while it served comes before.
+            lines = (errors[-1:] if self.url else errors[:1]) or lines
         else:
             lines = [line for line in lines if not _NO_NEWS.match(line)]
         return (

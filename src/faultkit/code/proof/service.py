@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from faultkit.base.errors import InputError
@@ -11,6 +13,10 @@ from faultkit.base.errors import InputError
 Interface: TypeAlias = Literal["asgi", "wsgi", "node"]
 
 _URL = re.compile(r"https?://[^/\s\"'`?#]+")
+_PARAMETER = re.compile(r"<[^<>]*>|\{[^{}]*\}|:\w+(?:\([^()]*\))?[?*+]?|\*\w*")
+"""In the path of a route: `<int:id>`, `{id}`, `:id`, `*`."""
+_NAMED = 3
+"""Routes that a message names at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +55,77 @@ class Service:
     """The name of a Python module, from the root."""
     application: str = ""
     """The name of the object in the module."""
+    notes: tuple[str, ...] = ()
+    """What a user should know about the choice of the route."""
 
 
-def checked_route(given: str | None, found: str | None, file: str) -> str:
-    """Return the route to call. Raises InputError if there is none."""
-    chosen = given or found
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route in the text of a service."""
+
+    path: str
+    calls_out: bool
+    """Whether its handler is known to call a dependency, directly or through others."""
+    reach: int = 0
+    """How much of a change it reaches."""
+    method: str = "GET"
+
+    @property
+    def needs_value(self) -> bool:
+        """Whether its path has a parameter."""
+        return _PARAMETER.search(self.path) is not None
+
+    @property
+    def hint(self) -> str:
+        """How to name it, if its path has a parameter."""
+        return f"{self.path} needs a value: --route {_PARAMETER.sub('1', self.path)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRoute:
+    """The route to call, and what a user should know about the choice."""
+
+    path: str
+    notes: tuple[str, ...] = ()
+
+
+def chosen_route(given: str | None, routes: Sequence[Route], file: str) -> ChosenRoute:
+    """Return the route to call: the given one; or of those that take a GET without a value, one that calls
+    out and reaches most of the change. Raises InputError if there is none, or only one that is known to show
+    nothing."""
+    if given is not None:
+        return ChosenRoute(checked_route(given))
+    of_get = [each for each in routes if each.method == "GET"]
+    plain = [each for each in of_get if not each.needs_value]
+    with_value = [each for each in of_get if each.needs_value and each.calls_out]
+    others = [each for each in routes if each.method != "GET" and each.calls_out]
+    chosen = max(plain, key=lambda each: (each.calls_out, each.reach), default=None)
+    if chosen is None or not (chosen.calls_out or chosen.reach):
+        if with_value or (chosen is None and of_get):
+            hints = "; ".join(each.hint for each in (with_value or of_get)[:_NAMED])
+            raise InputError(file, f"expected a route that calls out without a value in its path: {hints}")
+        if others or (chosen is None and routes):
+            names = ", ".join(f"{each.method} {each.path}" for each in (others or list(routes))[:_NAMED])
+            raise InputError(
+                file, f"expected a route that calls out for GET, found {names}: a proof sends GET only"
+            )
     if chosen is None:
         raise InputError(
             file,
             "expected a route that a plain GET can ask for, found none: name one with --route /PATH (for a "
             "tool call, its argument route)",
         )
-    if not chosen.startswith("/"):
-        raise InputError("--route", f'expected a path such as /items, got "{chosen}"')
-    return chosen
+    notes = [
+        f"Not called: {each.hint}" for each in with_value if each.reach > chosen.reach or not chosen.calls_out
+    ][:_NAMED]
+    if not chosen.calls_out:
+        where = f"No handler in {Path(file).name}"
+        notes.append(f"{where} is known to call out: {chosen.path} is called; --route names another")
+    return ChosenRoute(chosen.path, tuple(notes))
+
+
+def checked_route(given: str) -> str:
+    """Return a route that a user has given. Raises InputError if it is no path."""
+    if not given.startswith("/"):
+        raise InputError("--route", f'expected a path such as /items, got "{given}"')
+    return given

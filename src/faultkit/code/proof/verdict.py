@@ -6,7 +6,8 @@ connections to the upstream, processor, open files, memory. A figure counts if t
 difference excludes 0 (not 95 %: a proof compares some fifty figures). A cost must also have changed by a
 quarter (`NOTICED`) and by more than its grain (`Cost.least`).
 
-    worse          a share is lower; or a cost rose, and no gain of callers pays for it
+    worse          a share is lower; or a cost rose, and no gain of callers pays for it; or its process ended,
+                   and that of the old version did not
     better         a share is higher; or the shares are as before, and a cost fell
     no difference  enough calls, and nothing counts
     not shown      the runs decide nothing, or what changes are successes with answers that differ from those
@@ -46,6 +47,7 @@ UNHANDLED = 500
 """Status of an unhandled error in common frameworks."""
 HEALTHY = "healthy"
 """The name of the case without a fault."""
+BLACKHOLE = "blackhole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ class Figures:
     slos_missed: tuple[str, ...] = ()
     ended: bool = False
     """Whether its process ended during the run."""
+    ending: str = ""
+    """How it ended, and the end of what it wrote."""
     unlike: Unlike = field(default_factory=Unlike)
     """Successes with answers that differ from those without a fault, or from those of the old version."""
     doubt: str = ""
@@ -157,6 +161,7 @@ class Figures:
             text = f"{whole} answered ({statuses})"
         calls = count_of(self.upstream_requests, "upstream call")
         ended = ", and the process ended" if self.ended else ""
+        ended += f" ({self.ending})" if self.ending else ""
         return f"{text}, {self.mean_ms / 1000:.2f} s on average, {calls}{ended}"
 
     def document(self) -> dict[str, Any]:
@@ -176,6 +181,7 @@ class Figures:
             "injected": self.injected,
             "upstream_requests": self.upstream_requests,
             "ended": self.ended,
+            "ending": self.ending,
             "doubt": self.doubt,
         }
 
@@ -242,6 +248,16 @@ class FaultComparison:
         return bool(speaking) and speaking <= _OF_MACHINE
 
     @property
+    def endings(self) -> tuple[str, ...]:
+        """The versions whose processes ended, each with the end of what it wrote."""
+        versions = (("old", self.before), ("new", self.after))
+        return tuple(
+            f"the process of the {name} version ended{f': {each.ending}' if each.ending else ''}"
+            for name, each in versions
+            if each.ended
+        )
+
+    @property
     def reason(self) -> str:
         return f"{self.why}. Before: {self.before.sentence()}. After: {self.after.sentence()}."
 
@@ -263,9 +279,11 @@ def compare(
 
     usual: the costs of the old version without a fault. One that breaks down costs little, so that gains of
     callers pay for what is more than usual only."""
+    broke_down = after.ended and not before.ended
     problem = _why_undecided(fault, before, after)
     if problem:
-        return FaultComparison(fault, before, after, "not shown", problem)
+        verdict, why = ("worse", _BROKE_DOWN) if broke_down else ("not shown", problem)
+        return FaultComparison(fault, before, after, verdict, why)
     shares, costs = _shares(before, after), _costs(before, after, usual or {})
     usual_share = _share("usual", before, after)
     # Successes that are lost, and were no usual answers, are no loss that can be judged.
@@ -278,6 +296,8 @@ def compare(
         verdict, why = ("worse", f"{why}; {other}") if verdict == "worse" else ("not shown", other)
     elif after.different and verdict == "better":
         why += f"; {_differing(after, _WITHOUT_FAULT)}"
+    if broke_down:
+        verdict, why = "worse", f"{_BROKE_DOWN}; {why}" if verdict == "worse" else _BROKE_DOWN
     return FaultComparison(fault, before, after, verdict, why, (*shares, *costs))
 
 
@@ -296,6 +316,8 @@ def _why_undecided(fault: str, before: Figures, after: Figures) -> str:
     if fewest < ENOUGH:
         return f"{ENOUGH} calls of each version are needed, and there were {fewest}"
     if fault != HEALTHY and not (before.injected and after.injected):
+        if before.ended and not before.injected:
+            return "The process of the old version ended before the fault acted"
         return "The fault never acted: the service did not call through the proxy"
     if fault == HEALTHY and not before.succeeded:
         return "Without a fault no call succeeds: try another --route or the real --upstream"
@@ -319,6 +341,7 @@ def _other_answers(fault: str, before: Figures, after: Figures, usual: Differenc
     return ""
 
 
+_BROKE_DOWN = "The process of the new version ended"
 _WITHOUT_FAULT = "those without a fault"
 
 
