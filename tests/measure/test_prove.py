@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -200,6 +201,56 @@ def test_successes_with_other_answers_are_told_and_not_judged(file: Path, fault:
     assert proof.not_exercised == ()
 
 
+WRITES = """
+import os
+import urllib.request
+
+STOCK_URL = os.environ.get("STOCK_URL", "https://stock")
+AUDIT_URL = os.environ.get("AUDIT_URL", "https://audit")
+
+
+def load():
+    with urllib.request.urlopen(STOCK_URL + "/stock", timeout=0.3) as answer:
+        return answer.read()
+
+
+def app(environ, start_response):
+    body = load()
+    urllib.request.urlopen(AUDIT_URL + "/seen/12", data=body, timeout=0.3).close()
+    start_response("200 OK", [("content-type", "application/json")])
+    return [body]
+"""
+
+
+WRITE = """urllib.request.urlopen(AUDIT_URL + "/seen/12", data=body, timeout=0.3).close()"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (WRITE, "", "POST /seen/0 of AUDIT_URL: 1, now 0 a call, "),
+        (
+            "def load",
+            "import functools\n@functools.lru_cache\ndef load",
+            "GET /stock of STOCK_URL: 1, now 0 a ",
+        ),
+        ("application/json", "text/html", "(text/html) instead of "),
+    ],
+    ids=["a lost write", "a cache for ever", "another type"],
+)
+def test_what_callers_may_miss_without_a_fault_is_told_and_not_judged(
+    file: Path, old: str, new: str, words: str
+) -> None:
+    proof = proof_of(file, WRITES, WRITES.replace(old, new), replace(QUICK, faults=("healthy",)))
+    (found,) = proof.compared
+    assert (proof.verdict, words in found.why) == ("not shown", True), found.reason
+
+
+def test_a_failed_upstream_that_is_blamed_on_the_caller_is_not_better(file: Path) -> None:
+    proof = proof_of(file, HANGS.replace("TIMEOUT", "30"), BOUNDED.replace("504 Gateway Timeout", "404 No"))
+    assert (proof.verdict, set(proof.compared[0].after.statuses)) == ("not shown", {404})
+
+
 def test_what_differs_between_answers_of_one_version_is_no_change(file: Path) -> None:
     old = FALLBACK.replace("str(uuid.uuid4())", "f'{os.getpid()} {uuid.uuid4()}'")
     proof = proof_of(
@@ -324,12 +375,34 @@ def test_an_upstream_is_asked_by_its_own_name() -> None:
         (["--upstream", "nothing"], "expected NAME=URL"),
         (["--prove-duration", "soon"], "--prove-duration"),
         (["--prove-duration", "1h"], "from 0.5s to 60s"),
-        (["--python", "/no/such/python"], "cannot start /no/such/python"),
+        (
+            ["--python", "/no/such/python"],
+            '--python: expected an interpreter, a path or a name on the PATH, got "/',
+        ),
+        (["--python", "nosuchpython"], "--python: expected an interpreter"),
+        (["--route", ""], '--route: expected a path such as /items, got ""'),
+        (["--diff", "HEAD"], "--prove: expected no --diff beside it"),
+        (["--baseline", "x.json", "--write-baseline"], "--prove: expected no --write-baseline beside it"),
+        (["--ask-model", "--llm-client", "ollama"], "--prove: expected no --ask-model beside it"),
     ],
 )
 def test_invalid_options_are_errors(
     file: Path, args: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(SEED_APP)
-    assert invoke(["review", str(file), "--prove", *args]) in (2, 3)
+    assert invoke(["review", str(file), "--prove", *args]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_the_findings_are_printed_though_the_service_does_not_start(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(SEED_APP + "\nraise SystemExit('no licence')\n")
+    assert invoke(["review", str(file), "--prove"]) == 3
+    printed = capsys.readouterr()
+    assert "app.py does not start: no licence" in printed.err
+    assert "1 file: " in printed.out
+    assert invoke(["review", str(file), "--prove", "--json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document["findings"]
+    assert document["proof"]["error"].startswith("app.py does not start: no licence")

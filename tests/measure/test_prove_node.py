@@ -157,7 +157,7 @@ def test_the_answers_of_a_service_are_counted(tmp_path: Path) -> None:
     text = (
         "require('http').createServer((req, res) => {\n"
         "  res.statusCode = req.url === '/x' ? 404 : 200;\n"
-        "  if (req.url === '/empty') return res.end();\n"
+        "  if (req.url === '/empty') return res.writeHead(200, { 'Content-Type': 'text/html' }).end();\n"
         "  res.write('id 12, ');\n"
         "  res.write(Buffer.from('path '));\n"
         "  res.end('2f79', 'hex', () => {});\n"
@@ -172,7 +172,7 @@ def test_the_answers_of_a_service_are_counted(tmp_path: Path) -> None:
     digests = [hashlib.sha256(each).hexdigest()[:16] for each in (b"id 12, path /y", b"id 0, path /y", b"")]
     assert given == {
         Answer(200, digests[0], digests[1], 14, "id 12, path /y"): 2,
-        Answer(200, digests[2], digests[2], 0, ""): 1,
+        Answer(200, digests[2], digests[2], 0, "", "text/html"): 1,
     }
 
 

@@ -207,7 +207,7 @@ def test_the_answers_of_a_service_are_counted(file: Path) -> None:
     wsgi = (
         "def app(environ, start):\n"
         "    path = environ['PATH_INFO']\n"
-        "    write = start('404 No' if path == '/x' else '200 OK', [])\n"
+        "    write = start('404 No' if path == '/x' else '200 OK', [('Content-Type', 'text/plain')])\n"
         "    write(b'id 12, ')\n"
         "    return iter([b'path ', path.encode()])\n"
     )
@@ -215,7 +215,8 @@ def test_the_answers_of_a_service_are_counted(file: Path) -> None:
         "async def app(scope, receive, send):\n"
         "    if scope['type'] == 'http':\n"
         "        status = 404 if scope['path'] == '/x' else 200\n"
-        "        await send({'type': 'http.response.start', 'status': status, 'headers': []})\n"
+        "        headers = [(b'content-type', b'text/plain')]\n"
+        "        await send({'type': 'http.response.start', 'status': status, 'headers': headers})\n"
         "        await send({'type': 'http.response.body', 'body': b'id 12, path ', 'more_body': True})\n"
         "        await send({'type': 'http.response.body', 'body': scope['path'].encode()})\n"
     )
@@ -228,9 +229,9 @@ def test_the_answers_of_a_service_are_counted(file: Path) -> None:
                 fetch(service.url + "x")
             service.ran_lines()
             seen.append(service.answers)
-    assert [(each.length, each.beginning, n) for each, n in seen[0].items()] == [
-        (13, "id 12, path /", 2),
-        (14, "id 12, path /y", 1),
+    assert [(each.length, each.beginning, each.content_type, n) for each, n in seen[0].items()] == [
+        (13, "id 12, path /", "text/plain", 2),
+        (14, "id 12, path /y", "text/plain", 1),
     ]
     assert seen[0] == seen[1]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,7 +29,8 @@ _OPTIONS = (
         "--prove",
         is_flag=True,
         help="Run the service before and after the change, side by side under faults. Exit codes: 0 better, "
-        "1 worse, 6 no difference, not shown or not all exercised.",
+        "1 worse, 6 no difference, not shown or not all exercised; 2 a wrong argument or no service to run, 3 it "
+        "does not start, 4 it was stopped, 130 Ctrl-C.",
     ),
     click.option(
         "--rule",
@@ -86,8 +87,9 @@ class ProofFlags:
     python: str | None
     prove_duration: str | None
 
-    def check(self) -> None:
-        """Raise InputError for an option that is given without --prove."""
+    def check(self, others: Mapping[str, bool]) -> None:
+        """Raise InputError for an option that is wrong or given without --prove, or one of the others that is
+        given with it."""
         given = {
             "--rule": self.rule,
             "--safe": self.safe is True,
@@ -101,11 +103,22 @@ class ProofFlags:
             if is_given and not self.prove:
                 instead = "; --select names the rules of a review" if option == "--rule" else ""
                 raise InputError(option, f"expected --prove beside it, got none{instead}")
+        for option, is_given in others.items():
+            if is_given and self.prove:
+                raise InputError("--prove", f"expected no {option} beside it, got one")
+        if self.prove:
+            self.settings()
 
     def settings(self) -> ProofSettings:
         """Return the settings of the proof. Raises InputError."""
+        from faultkit.code.proof.interpreter import check_interpreter
         from faultkit.code.proof.prove import ProofSettings
+        from faultkit.code.proof.service import checked_route
 
+        if self.route is not None:
+            checked_route(self.route)
+        if self.python is not None:
+            check_interpreter(self.python)
         return ProofSettings(
             upstreams=dict(map(_name_and_url, self.upstream)),
             route=self.route,
@@ -149,9 +162,13 @@ def prove_file(path: str, flags: ProofFlags, config: ReviewConfig) -> ProofOutco
 
     settings = flags.settings()
 
+    has_line = False
+
     def show(what: str, step: int, of: int) -> None:
+        nonlocal has_line
         if sys.stderr.isatty():
-            click.echo(f"\r\x1b[K{step}/{of} {what}", err=True, nl=step == of)
+            has_line = True
+            click.echo(f"\r\x1b[K{step}/{of} {what}", err=True, nl=False)
 
     selection = selection_of(flags.rule, None if flags.safe is None else not flags.safe)
     as_reviewed = AsReviewed(selection, config).of(find_files((path,)).wanted[0], "")
@@ -165,6 +182,8 @@ def prove_file(path: str, flags: ProofFlags, config: ReviewConfig) -> ProofOutco
             asked = tuple(each for each in change.questions if each.is_applied)
             return ProofOutcome(proof, change.reason, asked)
         finally:
+            if has_line:
+                click.echo(err=True)
             if signals.reason == "interrupt":
                 raise KeyboardInterrupt
 

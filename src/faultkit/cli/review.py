@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import click
 
-from faultkit.base.errors import InputError
+from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of
 from faultkit.cli.finding_check import CheckFlags, ModelReview, check_options
-from faultkit.cli.proof import ProofFlags, print_proof, proof_options, prove_file
+from faultkit.cli.proof import ProofFlags, ProofOutcome, print_proof, proof_options, prove_file
 from faultkit.cli.review_output import (
     FORMATS,
     Review,
@@ -220,7 +220,7 @@ def command(
 
     With --prove, FILE is a service in Python or JavaScript: it is run as it is and with the changes that
     `fault improve` would make, side by side under the same faults, and both are measured. FILE itself is not
-    changed.
+    changed, but what the service does is real: it writes to its database, queues and files hundreds of times.
     """
     if sarif is not None:
         check_output_path(sarif, (".sarif", ".json"))
@@ -239,7 +239,9 @@ def command(
         min_confidence,
     )
     proving = ProofFlags(**proof_flags)
-    proving.check()
+    proving.check(
+        {"--write-baseline": write_baseline, "--diff": since is not None, "--ask-model": asking.ask_model}
+    )
     asking.check(write_baseline=write_baseline)
     model = asking.model() if asking.ask_model else None
     form = _format(output_format, as_json, proving.prove)
@@ -312,15 +314,22 @@ def command(
             write_output(sarif, json.dumps(log, indent=2, ensure_ascii=False) + "\n")
         if form == "sarif":
             print_json(log)
-    proof = prove_file(names[0], proving, settings) if proving.prove else None
+    proof: ProofOutcome | None = None
+    if form == "text":
+        print_review(review)
+    if proving.prove:
+        try:
+            proof = prove_file(names[0], proving, settings)
+        except FaultkitError as error:
+            if form == "json":
+                print_json(review_document(review) | {"proof": {"error": str(error)}})
+            raise
     if form == "json":
         print_json(review_document(review) | ({} if proof is None else {"proof": proof.document()}))
     elif form != "text":
         print_for_ci(form, review, _root(names))
-    else:
-        print_review(review)
-        if proof is not None:
-            print_proof(proof)
+    elif proof is not None:
+        print_proof(proof)
     gate = fail_on or settings.fail_on
     if gate is not None and any(is_at_least(each.severity, gate) for each in shown(findings)):
         return 1

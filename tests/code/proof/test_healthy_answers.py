@@ -62,3 +62,41 @@ def test_answers_are_described_by_their_beginnings() -> None:
     assert text_of("") == "an empty body (200)"
     assert text_of('{"a":\n  1}') == '`{"a": 1}`'
     assert text_of("x" * 61) == f"`{'x' * 60}…`"
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (Answer(200, "b", "b", 3, "abd"), "`abd` instead of `abc`"),
+        (Answer(201, "a", "a", 3, "abc"), "`abc` (status 201) instead of `abc` (status 200)"),
+        (
+            Answer(200, "a", "a", 3, "abc", "Text/HTML"),
+            "`abc` (text/html) instead of `abc` (no Content-Type)",
+        ),
+        (Answer(204, "", "", 0, ""), "an empty body (204) (status 204) instead of `abc` (status 200)"),
+    ],
+)
+def test_two_answers_are_told_by_what_differs(given: Answer, text: str) -> None:
+    assert given.instead_of(Answer(200, "a", "a", 3, "abc")) == text
+
+
+def test_long_answers_are_told_by_where_they_part_or_by_their_lengths() -> None:
+    known = "x" * 70 + "0123456789" * 3
+    long = Answer(200, "a", "a", 5000, known)
+    cut = Answer(200, "b", "b", 80, known[:80])
+    assert cut.instead_of(long) == f"`…{known[60:80]}` instead of `…{known[60:]}…`"
+    later = Answer(200, "c", "c", 300, known)
+    assert later.instead_of(long) == f"`{'x' * 60}…` (300 bytes) instead of `{'x' * 60}…` (5000 bytes)"
+    assert long._replace(digest="d").instead_of(long) == f"`{'x' * 60}…` with another end"
+
+
+def test_another_type_or_charset_of_an_answer_is_a_change() -> None:
+    def typed(content_type: str) -> Answers:
+        return Counter([Answer(200, "a", "a", 3, "abc", content_type)])
+
+    known = healthy([typed("application/json; Charset=UTF-8; boundary=1")])
+    assert known.changed(typed("Application/JSON;charset=utf-8; boundary=2")).count == 0
+    assert known.changed(typed("application/json")).count == 1
+    assert known.changed(typed("text/html; charset=utf-8")) == Unlike(
+        1, "`abc` (text/html;charset=utf-8) instead of `abc` (application/json;charset=utf-8)"
+    )

@@ -156,6 +156,56 @@ def test_answers_that_differ_from_the_healthy_ones_are_no_gain_and_no_loss(
     assert sorted(compared.why.split(", ")) == sorted(why.split(", "))
 
 
+@pytest.mark.parametrize("before", [HUNG, CRASHED, HANDLED])
+def test_a_failed_upstream_that_is_blamed_on_the_caller_is_not_judged(before: Figures) -> None:
+    compared = compare("blackhole", before, figures({404: 40}, 1_100.0))
+    assert (compared.verdict, compared.why) == (
+        "not shown", "40 of 40 calls got an answer such as 404, which says that the caller is at fault, and "
+        "is not judged",
+    )  # fmt: skip
+    assert compare("blackhole", before, figures({404: 40}, 20_000.0, 120)).verdict == "worse"
+    for status in (408, 429):
+        assert "at fault" not in compare("blackhole", before, figures({status: 40}, 1_100.0)).why
+
+
+def test_what_was_blamed_on_callers_before_is_no_change() -> None:
+    wrong = figures({200: 20, 404: 20}, 5.0)
+    assert compare("resets", wrong, wrong).verdict == "no difference"
+    assert compare("resets", wrong, GOOD).verdict == "better"
+    assert compare(HEALTHY, GOOD, figures({404: 40}, 5.0)).verdict == "worse"
+
+
+def calling(**calls: int) -> Figures:
+    return replace(figures({200: 40}, 5.0, sum(calls.values())), calls_by_path=calls)
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (calling(GET=40), "POST: 1, now 0 a call"),
+        (calling(GET=40, POST=20), "POST: 1, now 0.5 a call"),
+        (calling(GET=40, PUT=40), "POST: 1, now 0 a call"),
+        (calling(), "GET: 1, now 0 a call, POST: 1, now 0 a call"),
+        (figures({200: 40}, 5.0, 40), "GET: 1, now 0 a call, POST: 1, now 0 a call"),
+        (calling(GET=40, POST=39), ""),
+    ],
+)
+def test_upstream_calls_that_are_left_out_without_a_fault_are_not_judged(after: Figures, words: str) -> None:
+    compared = compare(HEALTHY, calling(GET=40, POST=40), after)
+    if not words:
+        assert compared.verdict == "no difference"
+        return
+    assert compared.verdict == "not shown"
+    assert compared.why == (f"{words}, which is not judged: it may be a write that is lost, or an old answer")
+    assert "not judged" not in compare("resets", calling(GET=40, POST=40), after).why
+
+
+def test_fewer_upstream_calls_are_not_judged_by_their_number_if_paths_are_not_known() -> None:
+    compared = compare(HEALTHY, figures({200: 40}, 5.0, 80), GOOD)
+    assert compared.verdict == "not shown"
+    assert compared.why.startswith("upstream calls: 2, now 1 a call, which is not judged")
+
+
 def test_answers_that_differ_from_those_of_the_old_version_are_told() -> None:
     compared = compare(HEALTHY, GOOD, other(GOOD, 1))
     assert compared.verdict == "not shown"

@@ -1,9 +1,10 @@
 """Which answers of a service are like those without a fault. Pure.
 
-Bodies are not kept: a service reports a digest of each, one of its text without numbers and ids, its length
-and its beginning. What differs between two answers of the same version, such as a time or an id, is no
-difference between versions. So answers are compared by their digests only if those of the old version are all
-the same, else without numbers and ids, and not at all if they vary beyond that.
+Bodies are not kept: a service reports a digest of each, one of its text without numbers and ids, its length,
+its beginning and its Content-Type, of which type and charset are compared. What differs between two answers
+of the same version, such as a time or an id, is no difference between versions. So answers are compared by
+their digests only if those of the old version are all the same, else without numbers and ids, and not at all
+if they vary beyond that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from faultkit.code.proof.exercised import Version
 _MOST_SHAPES = 3
 """A version with more kinds of answers to one request answers at random, as far as a proof can tell."""
 _SHOWN = 60
+_BEFORE = 20
+"""Characters that are shown before the place where two bodies part."""
+_NO_TYPE = "no Content-Type"
 
 
 class Answer(NamedTuple):
@@ -30,15 +34,55 @@ class Answer(NamedTuple):
     length: int
     """Bytes of the body."""
     beginning: str
+    content_type: str = ""
+    """The header as it was sent."""
+
+    @property
+    def media_type(self) -> str:
+        """The type and its charset, in lower case; empty if none was sent."""
+        kind, *parameters = (each.strip().lower() for each in self.content_type.split(";"))
+        return ";".join([kind, *(each for each in parameters if each.startswith("charset="))])
 
     @property
     def text(self) -> str:
         """The beginning of the body, for messages."""
         if not self.length:
             return f"an empty body ({self.status})"
-        shown = " ".join(self.beginning.split())
+        return self.text_from(0)
+
+    def text_from(self, start: int) -> str:
+        """Return the body from a character on, as far as it is known and short enough."""
+        shown = " ".join(self.beginning[start:].split())
         is_whole = self.length <= len(self.beginning.encode()) and len(shown) <= _SHOWN
-        return f"`{shown[:_SHOWN]}{'' if is_whole else '…'}`"
+        return f"`{'…' if start else ''}{shown[:_SHOWN]}{'' if is_whole else '…'}`"
+
+    def _parts_at(self, other: Answer) -> int:
+        """Return the first character that differs from that of another; 0 if it is not known."""
+        if self.beginning == other.beginning:
+            return 0
+        pairs = zip(self.beginning, other.beginning, strict=False)
+        shorter = min(len(self.beginning), len(other.beginning))
+        return next((at for at, (one, two) in enumerate(pairs) if one != two), shorter)
+
+    def instead_of(self, other: Answer) -> str:
+        """Return this answer and another, by what differs between them."""
+        # What both begin with is left out if nothing else would be seen.
+        start = max(self._parts_at(other) - _BEFORE, 0) if self.text == other.text else 0
+        texts = [each.text_from(start) if each.length else each.text for each in (self, other)]
+        details: list[tuple[str, str]] = []
+        if self.status != other.status:
+            details.append((f"status {self.status}", f"status {other.status}"))
+        if self.media_type != other.media_type:
+            details.append((self.media_type or _NO_TYPE, other.media_type or _NO_TYPE))
+        if self.length != other.length and texts[0] == texts[1]:
+            details.append((f"{self.length} bytes", f"{other.length} bytes"))
+        if texts[0] == texts[1] and not details:
+            return f"{texts[0]} with another end"
+        one, two = (
+            f"{text} ({', '.join(own)})" if own else text
+            for text, own in zip(texts, zip(*details, strict=True) if details else ((), ()), strict=True)
+        )
+        return f"{one} instead of {two}"
 
 
 Answers: TypeAlias = "Counter[Answer]"
@@ -58,7 +102,7 @@ class Unlike:
 class _Usual:
     """The answers of one version without a fault."""
 
-    keys: frozenset[tuple[int, str]]
+    keys: frozenset[tuple[int, str, str]]
     by_digest: bool
     example: Answer
 
@@ -81,8 +125,8 @@ class _Usual:
         return _key(answer, self.by_digest) in self.keys
 
 
-def _key(answer: Answer, by_digest: bool) -> tuple[int, str]:
-    return answer.status, answer.digest if by_digest else answer.shape
+def _key(answer: Answer, by_digest: bool) -> tuple[int, str, str]:
+    return answer.status, answer.digest if by_digest else answer.shape, answer.media_type
 
 
 @dataclass
@@ -113,4 +157,4 @@ def _unlike(answers: Answers, *usual: _Usual | None) -> Unlike:
     if not others:
         return Unlike()
     most = others.most_common(1)[0][0]
-    return Unlike(others.total(), f"{most.text} instead of {known[0].example.text}")
+    return Unlike(others.total(), most.instead_of(known[0].example))

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from faultkit.base.errors import InputError
+
 _ENVIRONMENT_FOLDERS = (".venv", "venv")
 _TOOLS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("poetry.lock", ("poetry", "env", "info", "--executable")),
@@ -28,6 +30,12 @@ def interpreter_of(file: Path, given: str | None, env: Mapping[str, str]) -> str
     if given is not None:
         return os.path.abspath(given) if os.path.dirname(given) else given
     return next(_interpreters(file, env), sys.executable)
+
+
+def check_interpreter(given: str) -> None:
+    """Raise InputError if a path, or a name on the PATH, is no program."""
+    if shutil.which(given) is None:
+        raise InputError("--python", f'expected an interpreter, a path or a name on the PATH, got "{given}"')
 
 
 def _interpreters(file: Path, env: Mapping[str, str]) -> Iterator[str]:

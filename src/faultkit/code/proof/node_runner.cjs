@@ -142,7 +142,7 @@ const MOST_ANSWERS = 1000;
 const COMPARED_BYTES = 65536;
 const SHOWN_BYTES = 100;
 const VARYING = /(?=[\w+/=-]*\d)[\w+/=-]{16,}|[0-9a-fA-F-]{8,}|\d+/g; // Ids and numbers, as in runner.py.
-const answers = new Map(); // By status and digest: what is reported of them.
+const answers = new Map(); // By status, digest and type: what is reported of them.
 const bodies = new WeakMap(); // Of responses under way.
 
 const digestOf = (data) => crypto.createHash('sha256').update(data).digest('hex').slice(0, 16);
@@ -167,13 +167,15 @@ function addAnswer(response) {
   if (!bodies.has(response)) addPart(response, '');
   const { digest, start, length } = bodies.get(response);
   const exact = digest.digest('hex').slice(0, 16);
-  const key = `${response.statusCode} ${exact}`;
+  // The head as it was sent: `getHeader` does not know what `writeHead` was given.
+  const type = (/^content-type: *(.*)$/im.exec(response._header || '') || ['', ''])[1].trim();
+  const key = `${response.statusCode} ${exact} ${type}`;
   if (!answers.has(key) && answers.size < MOST_ANSWERS) {
     const shape = digestOf(Buffer.from(start.toString('latin1').replace(VARYING, '0'), 'latin1'));
     const beginning = start.subarray(0, SHOWN_BYTES).toString('utf8');
-    answers.set(key, [response.statusCode, exact, shape, length, beginning, 0]);
+    answers.set(key, [response.statusCode, exact, shape, length, beginning, type, 0]);
   }
-  if (answers.has(key)) answers.get(key)[5] += 1;
+  if (answers.has(key)) answers.get(key)[6] += 1;
 }
 
 const { write, end } = http.ServerResponse.prototype;
@@ -182,11 +184,11 @@ http.ServerResponse.prototype.write = function (part, encoding, ...rest) {
   return write.call(this, part, encoding, ...rest);
 };
 http.ServerResponse.prototype.end = function (part, encoding, ...rest) {
-  if (!this.writableEnded) {
-    addPart(this, part, encoding);
-    addAnswer(this);
-  }
-  return end.call(this, part, encoding, ...rest);
+  if (this.writableEnded) return end.call(this, part, encoding, ...rest);
+  addPart(this, part, encoding);
+  const ended = end.call(this, part, encoding, ...rest);
+  addAnswer(this);
+  return ended;
 };
 
 // --- the parent process ---

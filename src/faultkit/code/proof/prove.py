@@ -9,10 +9,11 @@ is never written to.
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -54,6 +55,7 @@ from faultkit.load.slo import judge_all
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import Lateness, ProxySpec, Snapshot
+from faultkit.proxy.plane_events import PlaneEvent, Requested
 from faultkit.proxy.remote import PlaneProcess
 from faultkit.scenario.impact import SLOS
 
@@ -70,6 +72,8 @@ _WARM_UP, _WARM_UP_S = 5, 5.0
 """Calls before a run that are not measured (the first ones import modules and fill pools), and their time
 limit."""
 _MARGIN_S = 0.2
+_VARYING = re.compile(r"(?=[\w+=-]*\d)[\w+=-]{16,}|[0-9a-fA-F-]{8,}|\d+")
+"""Ids and numbers in a path."""
 _TOGETHER_S = 60.0
 
 
@@ -209,8 +213,10 @@ class _Run:
         with ExitStack() as stack:
             # Each has a plane of its own: with the same names and seed, the n-th calls of both share their
             # fate.
+            is_healthy = case.name == HEALTHY
             planes = {
-                each: stack.enter_context(PlaneProcess(Plan(seed=self._settings.seed))) for each in _VERSIONS
+                each: stack.enter_context(PlaneProcess(Plan(seed=self._settings.seed), observed=is_healthy))
+                for each in _VERSIONS
             }
             services = {each: self._version(each, planes[each]) for each in _VERSIONS}
             for each in services.values():
@@ -231,6 +237,8 @@ class _Run:
             # The same for all faults: what they change is compared with the case without one.
             self._calls = self._calls or self._settings.load(call_s)
             before = {version: plane.snapshot() for version, plane in planes.items()}
+            for plane in planes.values():
+                plane.take_events()
             with ExitStack() as metering:
                 meters = {
                     version: metering.enter_context(UsageMeter(each.pid))
@@ -240,6 +248,7 @@ class _Run:
             ended = {version: each.has_ended for version, each in services.items()}
             endings = {version: each.ending for version, each in services.items()}
             after = {version: plane.measured() for version, plane in planes.items()}
+            paths = {version: self._calls_by_path(plane.take_events()) for version, plane in planes.items()}
             lines = {version: each.ran_lines() for version, each in services.items()}
             given = {version: each.answers - usual[version] for version, each in services.items()}
             # Connections that a fault holds would keep the services from ending.
@@ -253,6 +262,7 @@ class _Run:
             each: _Measured(
                 replace(
                     self._figures(results[each], before[each], *after[each], meters[each]),
+                    calls_by_path=paths[each],
                     ended=ended[each],
                     ending=endings[each],
                     unlike=self._unlike(case, each, given[each]),
@@ -262,6 +272,15 @@ class _Run:
             )
             for each in _VERSIONS
         }
+
+    def _calls_by_path(self, events: Sequence[PlaneEvent]) -> Counter[str]:
+        """Return the requests among events, by method, path without numbers and ids, and upstream."""
+        return Counter(
+            f"{each.method} {_VARYING.sub('0', urlsplit(each.target).path)} of "
+            f"{self._service.upstreams[int(each.proxy)].name}"
+            for each in events
+            if isinstance(each, Requested)
+        )
 
     def _unlike(self, case: FaultCase, version: Version, answers: Answers) -> Unlike:
         if case.name != HEALTHY:

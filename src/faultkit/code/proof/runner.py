@@ -8,7 +8,7 @@ of `file`; everything else, `__file__` included, is as if it stood in `file`. In
 `root`, the beginnings of URLs in `replaced` are others. For each line `lines` on the wire, and at the end of
 an ASGI service by SIGTERM, it answers which lines of the file have run, and how often the service has given
 each of its answers with a status below 400: `[status, digest, digest without numbers and ids, length,
-beginning, count]`. When the other end of the wire
+beginning, content type, count]`. When the other end of the wire
 closes, the parent process has ended: the runner ends its process group.
 """
 
@@ -205,6 +205,7 @@ class _Answer:
 
     def __init__(self) -> None:
         self.status = 0
+        self.content_type = ""
         self._digest = hashlib.sha256()
         self._length = 0
         self._start = b""
@@ -218,7 +219,8 @@ class _Answer:
     def key(self) -> tuple[Any, ...]:
         shape = hashlib.sha256(_VARYING.sub(b"0", self._start)).hexdigest()[:16]
         beginning = self._start[:_SHOWN_BYTES].decode("utf-8", "replace")
-        return self.status, self._digest.hexdigest()[:16], shape, self._length, beginning
+        digest = self._digest.hexdigest()[:16]
+        return self.status, digest, shape, self._length, beginning, self.content_type
 
 
 _MOST_ANSWERS = 1000
@@ -298,6 +300,11 @@ def _asgi_with(answers: _Answers, app: Any) -> Any:
         async def counting(event: Any) -> None:
             if event["type"] == "http.response.start":
                 answer.status = event["status"]
+                sent = [
+                    (bytes(name).decode("latin-1"), bytes(value).decode("latin-1"))
+                    for name, value in event.get("headers", ())
+                ]
+                answer.content_type = _content_type(sent)
             elif event["type"] == "http.response.body":
                 answer.add(event.get("body", b""))
                 if not event.get("more_body", False):
@@ -315,9 +322,10 @@ def _wsgi_with(answers: _Answers, app: Any) -> Any:
     def counted(environ: Any, start_response: Any) -> Any:
         answer = _Answer()
 
-        def start(status: str, *rest: Any, **named: Any) -> Any:
+        def start(status: str, headers: Any, *rest: Any, **named: Any) -> Any:
             answer.status = int(status.split(" ")[0])
-            write = start_response(status, *rest, **named)
+            answer.content_type = _content_type(headers)
+            write = start_response(status, headers, *rest, **named)
 
             def counting(data: bytes) -> Any:
                 answer.add(data)
@@ -334,6 +342,10 @@ def _wsgi_with(answers: _Answers, app: Any) -> Any:
         return body  # The server reads its length.
 
     return counted
+
+
+def _content_type(headers: Any) -> str:
+    return next((value for name, value in headers if name.lower() == "content-type"), "")
 
 
 class _CountedBody:

@@ -10,16 +10,18 @@ quarter (`NOTICED`) and by more than its grain (`Cost.least`).
                    and that of the old version did not
     better         a share is higher; or the shares are as before, and a cost fell
     no difference  enough calls, and nothing counts
-    not shown      the runs decide nothing, or what changes are successes with answers that differ from those
-                   without a fault (without one: from those of the old version)
+    not shown      the runs decide nothing; or what changes are successes with answers that differ from those
+                   without a fault (without one: from those of the old version), answers that blame callers
+                   (400 to 499, but 408 and 429), or calls to the upstream that are left out without a fault
 
 A gain in successes or answers pays for costs of up to twice as much (`MOST_PAID`), and for a mean time of up
 to a second. Errors that are handled instead of unhandled pay for nothing: they still are errors. A change
 that both gains and loses is worse, and is named a trade-off. Of all faults, one that is worse makes the
 change worse.
 
-An answer that differs may be a default that callers can use, or an error that they no longer see: only its
-author knows. So it makes no change worse, and none better.
+An answer that differs may be a default that callers can use, or an error that they no longer see; a call
+that is left out may have been superfluous, or a write: only the author knows. So they make no change worse,
+and none better.
 """
 
 from __future__ import annotations
@@ -115,6 +117,8 @@ class Figures:
     late_ms: float = 0.0
     """How much of a time may be lateness of this machine."""
     upstream_requests: int = 0
+    calls_by_path: Mapping[str, int] = field(default_factory=dict)
+    """Calls to upstreams by method, path and upstream; known without a fault only."""
     slos_missed: tuple[str, ...] = ()
     ended: bool = False
     """Whether its process ended during the run."""
@@ -148,6 +152,11 @@ class Figures:
     def handled(self) -> int:
         """Calls that got an answer other than an unhandled error."""
         return self.answered - self.statuses.get(UNHANDLED, 0)
+
+    @property
+    def blaming(self) -> int:
+        """Calls that got an answer which says that the caller is at fault, so that it will not try again."""
+        return sum(count for status, count in self.statuses.items() if _blames(status))
 
     def sentence(self) -> str:
         """Return the figures as a short sentence."""
@@ -294,6 +303,8 @@ def compare(
     verdict, why = _judged(counted, costs)
     if other := _other_answers(fault, before, after, usual_share):
         verdict, why = ("worse", f"{why}; {other}") if verdict == "worse" else ("not shown", other)
+    elif verdict != "worse" and (open_question := _blamed(before, after) or _left_out(fault, before, after)):
+        verdict, why = "not shown", open_question
     elif after.different and verdict == "better":
         why += f"; {_differing(after, _WITHOUT_FAULT)}"
     if broke_down:
@@ -343,6 +354,49 @@ def _other_answers(fault: str, before: Figures, after: Figures, usual: Differenc
 
 _BROKE_DOWN = "The process of the new version ended"
 _WITHOUT_FAULT = "those without a fault"
+
+
+def _blamed(before: Figures, after: Figures) -> str:
+    """Return how many calls more than before get an answer that blames the caller; empty if none."""
+    share = _share("blaming", before, after)
+    if not share.counts or share.after < share.before:
+        return ""
+    most = max(filter(_blames, after.statuses), key=lambda status: after.statuses[status])
+    return (
+        f"{after.blaming} of {count_of(after.requests, 'call')} got an answer such as {most}, which says "
+        "that the caller is at fault, and is not judged"
+    )
+
+
+def _blames(status: int) -> bool:
+    return 400 <= status < 500 and status not in (408, 429)
+
+
+def _left_out(fault: str, before: Figures, after: Figures) -> str:
+    """Return which calls to an upstream are fewer without a fault; empty if none, or under a fault."""
+    if fault != HEALTHY:
+        return ""
+    fewer = [
+        f"{name}: {rounded(count / before.requests)}, now {rounded(now / after.requests)} a call"
+        for name, count in before.calls_by_path.items()
+        if _is_fewer(count, before.requests, now := after.calls_by_path.get(name, 0), after.requests)
+    ]
+    if not fewer and _is_fewer(
+        before.upstream_requests, before.requests, after.upstream_requests, after.requests
+    ):
+        was, now = before.upstream_requests / before.requests, after.upstream_requests / after.requests
+        fewer = [f"upstream calls: {rounded(was)}, now {rounded(now)} a call"]
+    if not fewer:
+        return ""
+    return f"{', '.join(fewer)}, which is not judged: it may be a write that is lost, or an old answer"
+
+
+def _is_fewer(count: int, requests: int, now: int, requests_now: int) -> bool:
+    """Return whether calls to an upstream are fewer by more than chance. There is no chance in calls of which
+    each request makes the same number."""
+    found = _cost(UPSTREAM_CALLS, Mean.of_count(count, requests), Mean.of_count(now, requests_now), 0.0, 0.0)
+    is_exact = count > 0 and count % requests == 0
+    return found.direction > 0 or (is_exact and found.after * NOTICED <= found.before)
 
 
 def _differing(figures: Figures, than: str) -> str:
