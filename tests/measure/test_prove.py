@@ -406,3 +406,19 @@ def test_the_findings_are_printed_though_the_service_does_not_start(
     document = json.loads(capsys.readouterr().out)
     assert document["findings"]
     assert document["proof"]["error"].startswith("app.py does not start: no licence")
+
+
+def test_a_proof_that_is_stopped_ends_the_line_of_its_progress(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(
+        path: str, old: str, new: str, settings: object, watch: Callable[..., None], stop: object
+    ) -> None:
+        watch("blackhole", 2, 7)
+        raise RunError("it was stopped")
+
+    file.write_text(SEED_APP)
+    monkeypatch.setattr("faultkit.code.proof.prove.prove", stopped)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert invoke(["review", str(file), "--prove"]) == 4
+    assert "2/7 blackhole\n" in capsys.readouterr().err

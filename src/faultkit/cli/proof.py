@@ -29,8 +29,8 @@ _OPTIONS = (
         "--prove",
         is_flag=True,
         help="Run the service before and after the change, side by side under faults. Exit codes: 0 better, "
-        "1 worse, 6 no difference, not shown or not all exercised; 2 a wrong argument or no service to run, 3 it "
-        "does not start, 4 it was stopped, 130 Ctrl-C.",
+        "1 worse, 6 no difference, not shown or not all exercised; 2 wrong arguments or no service to run, "
+        "3 it does not start, 4 stopped, 130 Ctrl-C.",
     ),
     click.option(
         "--rule",

@@ -174,7 +174,8 @@ def test_a_service_runs_in_the_folder_of_its_package(tmp_path: Path) -> None:
     [
         ("module.exports = app", "a file that calls listen"),
         ("app.listen(1)", "name one with --route"),
-        ("http.createServer().listen(1)", "upstream is a variable of the environment"),
+        ("http.createServer().listen(1)", "variable of the environment, such as process.env.UPSTREAM_URL, "),
+        ("http.createServer().listen(1)", "such as config.json, are not read"),
     ],
 )
 def test_a_file_that_cannot_be_run_is_reported(text: str, words: str, tmp_path: Path) -> None:

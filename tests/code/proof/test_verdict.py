@@ -19,6 +19,7 @@ from faultkit.code.proof.verdict import (
     confirmed,
     overall_verdict,
 )
+from faultkit.load.response import Failure
 
 
 def figures(statuses: dict[int, int], time_ms: float, calls: int = 40, *, injected: int = 40) -> Figures:
@@ -233,6 +234,23 @@ def test_without_a_fault_nothing_has_to_act_but_calls_must_succeed() -> None:
     wrong = replace(quiet, statuses={404: 40})
     assert "try another --route" in compare(HEALTHY, wrong, wrong).reason
     assert compare(HEALTHY, wrong, wrong).verdict == "not shown"
+
+
+@pytest.mark.parametrize(
+    ("failing", "words"),
+    [
+        (replace(HUNG, failures={"timeout": 40}), "a route that streams without an end cannot be proved"),
+        (figures({401: 39, 403: 1}, 5.0), "a proof sends no token: try another --route"),
+        (figures({500: 40}, 5.0), "try another --route or the real --upstream"),
+    ],
+)
+def test_a_service_that_fails_without_a_fault_is_told_what_to_try(failing: Figures, words: str) -> None:
+    compared = compare(HEALTHY, failing, failing)
+    assert (compared.verdict, words in compared.why) == ("not shown", True), compared.why
+
+
+def test_the_kind_of_a_call_that_was_given_up_is_that_of_the_load() -> None:
+    assert Failure.TIMEOUT.label == "timeout"
 
 
 @pytest.mark.parametrize(

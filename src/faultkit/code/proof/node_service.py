@@ -70,7 +70,9 @@ def node_service(
     path = Path(file).resolve()
     versions = [code] if changed is None else [code, _without_comments(changed)]
     root = next((each for each in path.parents if (each / "package.json").exists()), path.parent)
-    upstreams = chosen_upstreams([_reads(path, each) for each in versions], root, named, file)
+    upstreams = chosen_upstreams(
+        [_reads(path, each) for each in versions], root, named, file, "process.env.UPSTREAM_URL"
+    )
     return Service("node", str(root), chosen.path, upstreams, notes=chosen.notes)
 
 

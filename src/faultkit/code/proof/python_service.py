@@ -58,7 +58,7 @@ def python_service(
     root, module = module_of(path, tree)
     versions = [tree] if changed is None else [tree, _parsed(f"{file}, changed", changed)]
     reads = [read_by_python(path, each, root) for each in versions]
-    upstreams = chosen_upstreams(reads, root, named, file)
+    upstreams = chosen_upstreams(reads, root, named, file, 'os.getenv("UPSTREAM_URL", …)')
     return Service(interface, str(root), chosen.path, upstreams, module, application, chosen.notes)
 
 

@@ -68,10 +68,12 @@ class Reads:
 
 
 def chosen_upstreams(
-    versions: Sequence[Reads], folder: Path, named: Collection[str], file: str
+    versions: Sequence[Reads], folder: Path, named: Collection[str], file: str, example: str
 ) -> tuple[Upstream, ...]:
     """Return the upstreams of all versions of a service in a folder, the first one first. Raises InputError
     if there are none, or none of a name that the user has given.
+
+    example: how the language of the service reads a variable
 
     URLs in the text that only later versions have are upstreams, too: they belong to the change."""
     written = dotenv_values(folder)
@@ -92,9 +94,10 @@ def chosen_upstreams(
     if not found:
         raise InputError(
             file,
-            "expected a service whose upstream is a variable of the environment, such as "
-            'os.getenv("UPSTREAM_URL", …), or a URL in its text: without one, no fault can be put between '
-            "the two",
+            f"expected a service whose upstream is a variable of the environment, such as {example}, or a "
+            "URL in its text or in that of a file that it imports: without one, no fault can be put between "
+            "the two. Settings in files of other kinds, such as config.json, are not read: let a variable "
+            "come before them",
         )
     return tuple(found.values())
 

@@ -50,6 +50,8 @@ UNHANDLED = 500
 HEALTHY = "healthy"
 """The name of the case without a fault."""
 BLACKHOLE = "blackhole"
+_TIMEOUT = "timeout"
+"""The kind of failure of calls that were given up, as the load names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,8 +333,20 @@ def _why_undecided(fault: str, before: Figures, after: Figures) -> str:
             return "The process of the old version ended before the fault acted"
         return "The fault never acted: the service did not call through the proxy"
     if fault == HEALTHY and not before.succeeded:
-        return "Without a fault no call succeeds: try another --route or the real --upstream"
+        return _why_none_succeeds(before)
     return ""
+
+
+def _why_none_succeeds(figures: Figures) -> str:
+    """Return what is known of a service that fails without a fault, and what to do."""
+    if figures.failures.get(_TIMEOUT, 0) == figures.requests:
+        return (
+            "Without a fault no answer ends in time: a route that streams without an end cannot be proved; "
+            "try another --route"
+        )
+    if figures.statuses.get(401, 0) + figures.statuses.get(403, 0) == figures.requests:
+        return "Without a fault no call is permitted, and a proof sends no token: try another --route"
+    return "Without a fault no call succeeds: try another --route or the real --upstream"
 
 
 def _shares(before: Figures, after: Figures) -> tuple[Difference, ...]:
