@@ -91,6 +91,121 @@ def test_what_is_called_a_secret_is_hidden(text: str, left: str) -> None:
     assert hidden(text) == left
 
 
+VALUE = "Tr0ub4dor-zqNN"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Go
+        'const password string = "…"',
+        'var (\n\tpw                          = "…"\n)',
+        'var token []byte = []byte("…")',
+        'passwords := []string{"abc", "…"}',
+        'user, pass := "u", "…"',
+        'req.SetBasicAuth("bob", "…")',
+        # Rust
+        'const PASSWORD: &str = "…";',
+        'static API_KEY: &\'static str = "…";',
+        'static API_KEY: Option<Cow<\'static, str>> = Some("…");',
+        'let password = String::from("…");',
+        'let password = r#"…"#;',
+        'let p = env::var("DB_PASSWORD").unwrap_or("…".into());',
+        'let p = env::var("DB_PASSWORD").unwrap_or_else(|_| "…".to_string());',
+        # JavaScript, TypeScript
+        '{ password: process.env.X || "…" }',
+        "const x = process.env.DB_PASSWORD ?? '…'",
+        'const [user, pass] = ["u", "…"];',
+        'const password = dev\n  ? "abc"\n  : "…"',
+        'const password = x ||\n  "…"',
+        "const token = `${x}…`",
+        # Python
+        'password = os.environ.get("PW") or "…"',
+        'x = os.environ.get("DB_PASSWORD") or "…"',
+        'DB_PASSWORD = config("DB_PASSWORD", default="…")',
+        'PASSWORD = os.environ.get(\n    "PW",\n    "…",\n)',
+        'password = f"…{x}"',
+        'password = f"{x}…"',
+        'password = """…"""',
+        "password = '''\n…\n'''",
+        'password = (\n    "abc"\n    "…"\n)',
+        'password = \\\n    "…"',
+        'user, password = "u", "…"',
+        'for user, password in [("u", "…")]:',
+        'password = "abc" if DEBUG else "…"',
+        'credentials = ["…"]',
+        'PASSWORDS = [\n    "abc",\n    "…",\n]',
+        'PASSWORDS = {"root": "…"}',
+        'set_password("…")',
+        'self.set_password(user, "…")',
+        'password = base64.b64decode("…")',
+        'if password in ("abc", "…"):',
+        # C#, Java, Kotlin
+        'string ApiKey { get; set; } = "…";',
+        'string ApiKey => "…";',
+        'user.setPassword("…");',
+        'builder\n  .host("h")\n  .password("…")',
+        'String password = Optional.ofNullable(x)\n    .orElse("…");',
+        'String body = "{\\"user\\": \\"bob\\", \\"password\\": \\"…\\"}";',
+        '@Value("${db.password:…}")',
+        'val password = System.getenv("PW") ?: "…"',
+        'val password = if (dev) { "a" } else { "…" }',
+        'val (user, password) = Pair("u", "…")',
+    ],
+)
+def test_a_quoted_value_in_the_statement_of_a_telling_name_is_hidden(text: str) -> None:
+    text = text.replace("…", VALUE)
+    redaction = Redaction(text)
+    assert VALUE not in redaction.hide(text)
+    assert redaction.restore(redaction.hide(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            'password = os.getenv("DB_PW") or load("https://x.org/a")["name"] or "hunter2"\nname = "Jane"',
+            'password = os.getenv("DB_PW") or load("https://x.org/a")["name"] or "REDACTED_1_PASSWORD"\n'
+            'name = "Jane"',
+        ),
+        (
+            'connect(user="jane", password=x or "hunter2", mode="fast")',
+            'connect(user="jane", password=x or "REDACTED_1_PASSWORD", mode="fast")',
+        ),
+        ('password = f"{user}-hunter2-{n}"', 'password = f"{user}REDACTED_1_PASSWORD{n}"'),
+        ('PASSWORDS = {"root": "hunter2"}', 'PASSWORDS = {"root": "REDACTED_1_PASSWORD"}'),
+    ],
+)
+def test_names_keys_addresses_and_other_statements_stay(text: str, left: str) -> None:
+    assert hidden(text) == left
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *(
+            'password = "',
+            "password=(",
+            "password: <",
+            'password("x",',
+            'token = """',
+            "token=`",
+            'token="\\',
+        ),
+        *("token = [", "token = {\n", '"password", ', '"password") or ', "a, password, ", 'token = #"'),
+        *("${password:", '\\"token\\": \\"', "password {", "a:<b", "token = x\n", "'", "`", "\\", "for a, "),
+    ],
+)
+def test_a_text_of_many_beginnings_is_searched_in_time_that_grows_with_its_length(piece: str) -> None:
+    text = piece * 10_000
+    assert hidden(text).count("\n") == text.count("\n")
+
+
+def test_many_secrets_are_searched_for_at_once() -> None:
+    text = "PASSWORDS = [\n" + "".join(f'    "hunter2-{n}-abc",\n' for n in range(20_000)) + "]"
+    assert "hunter" not in hidden(text)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -112,6 +227,15 @@ def test_what_is_called_a_secret_is_hidden(text: str, left: str) -> None:
         'raise ValueError("wrong password")',
         "class TokenBucket:\n    pass",
         'log.info("hello %s", name)',
+        'log.info("token: %s", "plain")',
+        'raise InvalidTokenError("this has expired")',
+        'parser.add_argument("--token", help="how to call")',
+        'validate(token, "read")',
+        'def check_password(user, mode="strict"): pass',
+        'session = db.query("SELECT name FROM users")',
+        'if token:\n    log("hello")',
+        'token = x\nname = "Jane"',
+        "const session = useCallback(() => { log('hello') })",
         "task = risk-averse-and-long-enough",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     ],

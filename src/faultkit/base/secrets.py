@@ -1,11 +1,10 @@
 """What counts as a secret by its shape, and masking of secrets. Pure.
 
 The only module that knows this: the audit log, reports, cassettes and prompts for models all ask here.
-`base/secret_names.py` knows the names of secrets.
+`base/secret_names.py` knows the names of secrets, `base/code_secrets.py` where secrets stand in source code.
 
     secret_variables      the variables of an environment that hold secrets
     hide_secrets          masks free text: an error message, the argument of a call
-    find_code_secrets     places in source code, where `token=token` is no secret
     mask_headers …        mask parts of reports
 """
 
@@ -25,7 +24,6 @@ from faultkit.base.secret_names import (
     FIGURES,
     is_query_secret,
     is_secret_flag,
-    is_secret_in_code,
     is_secret_name,
     is_secret_parameter,
     last_word,
@@ -164,34 +162,18 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("TOKEN", re.compile(r"(?i:basic) {1,4}+(?P<secret>(?=[^\s\d=]{0,99}+[\d=])[A-Za-z0-9+/]{8,}+={0,2})")),
 )
 
-_NAME = r"(?<!\w)(?<!\w[.\-])(?P<name>(?:[A-Za-z_][\w\-]{0,40}+\.){0,8}+[A-Za-z_][\w\-]{0,60}+)"
-_QUOTED = (
+NAME = r"(?<!\w)(?<!\w[.\-])(?P<name>(?:[A-Za-z_][\w\-]{0,40}+\.){0,8}+[A-Za-z_][\w\-]{0,60}+)"
+QUOTED = (
     r"(?:\"(?P<double>(?:[^\"\\\n]|\\.){3,}+)\"|'(?P<single>(?:[^'\\\n]|\\.){3,}+)'|`(?P<back>[^`\n$]{3,}+)`)"
 )
-_NAMED_IN_CODE = re.compile(
-    rf"{_NAME}"
-    # In a file of variables, a connection string or a query.
-    r"(?==(?P<raw>[^\s&;\"'`{}$<>()\[\],]{4,500}+)"
-    # Assigned, compared or given as a default. A type may stand between: `password: str = "…"`.
-    r"|[\"'`]?\s?\]?\s{0,4}+(?::\s{0,4}[\w.\[\] |?]{1,40}?\s{0,4}=|:=|=>|[!=]?==?|:|(?<=[\"'`]),)"
-    # The value may be on the next line: indented, and behind a bracket or a backslash.
-    r"(?:[ \t]{0,4}+[(\\]?[ \t]{0,4}+\r?\n[ \t]{0,80}+|\s{0,4}+)"
-    rf"(?:[rbuRBU]{{1,2}}(?=[\"']))?{_QUOTED})"
-)
-_LOGIN_IN_CODE = re.compile(
-    # `auth = ("user", "password")`, `login("user", "password")`, `HTTPBasicAuth("user", "password")`
-    r"(?i:auth|log_?in|sign_?in|authenticate|credentials|creds)[\"']?\s{0,4}+[=:]?\s{0,4}+[(\[]\s{0,20}+"
-    r"(?:\"[^\"\n]{1,100}+\"|'[^'\n]{1,100}+'|[\w.]{1,60}+)\s{0,20}+,\s{0,20}+[rbu]?"
-    r"(?:\"(?P<double>[^\"\n]{3,}+)\"|'(?P<single>[^'\n]{3,}+)')"
-)
-_SAID = re.compile(
+SAID = re.compile(
     # "the password for staging is hunter2"; a value of letters alone is a word: "the password is wrong".
     r"(?i:passw(?:or)?d|passphrase|pwd|secret|token|api[ _\-]?key|\bpin)(?: [\w\-]{1,20}+){0,3}?"
     r" (?i:is|was)[ :]{1,2}+(?P<said>(?=[^\s\"'`\d]{0,99}+\d)[^\s\"'`]{4,}+)"
 )
 _SPACED = r"[^\s&;\"'`<>(){}\[\],=!]{3,500}+"
 _NAMED_IN_TEXT = re.compile(
-    rf"{_NAME}"
+    rf"{NAME}"
     r"(?==(?P<raw>[^\s&;\"'`<>]{3,500}+)"
     # After a colon, a value of letters alone is a word: `token: see the docs`.
     r"|[ \t]{0,2}+:[ \t]{0,4}+"
@@ -202,12 +184,12 @@ _NAMED_IN_TEXT = re.compile(
     # With blanks around the sign, as in a file of settings. Within a line, letters alone are a word.
     rf"|[ \t]{{0,4}}+(?:=>|:=|=)[ \t]{{0,4}}+(?P<spaced>(?=[A-Za-z.]{{0,99}}+[^\sA-Za-z.]){_SPACED}(?!\()"
     rf"|{_SPACED}(?=[ \t]*+(?:[\r\n]|\Z)))"
-    rf"|[\"'`]?\s?\]?\s{{0,4}}+(?:=>|:=|[!=]?==?|:)\s{{0,4}}+{_QUOTED})"
+    rf"|[\"'`]?\s?\]?\s{{0,4}}+(?:=>|:=|[!=]?==?|:)\s{{0,4}}+{QUOTED})"
 )
 _FLAG = re.compile(
     # `--token abc123` on a command line; in a sentence about the flag, a word follows.
     r"(?<![\w\-])--(?P<name>[A-Za-z][\w\-]{1,60}+)[ \t]{1,4}+"
-    rf"(?:{_QUOTED}|(?P<word>(?![\-\[])(?=[A-Za-z.,:;\-]{{0,99}}+[^\sA-Za-z.,:;\-'\"`)\]])[^\s\"'`]{{3,500}}+))"
+    rf"(?:{QUOTED}|(?P<word>(?![\-\[])(?=[A-Za-z.,:;\-]{{0,99}}+[^\sA-Za-z.,:;\-'\"`)\]])[^\s\"'`]{{3,500}}+))"
 )
 _LINE_BEGINS = re.compile(r"(?:^|\n)[ \t]{0,40}(?:- )?\Z")
 _STATES = (
@@ -234,9 +216,7 @@ _CREDENTIAL_HEADER = re.compile(
     r"(?P<secret>(?:(?i:bearer|basic|digest|negotiate|token|apikey) {1,4}+)?+[^\s\\\"'<>;]{3,}+"
     r"(?:; ?[^\s\\\"'<>;]++)*+)"
 )
-_INSIDE_TEXT = re.compile(r"[?&;\"'][\w.\-]*\Z|=[^\s,()]+ [\w.\-]*\Z")
-_LINE_OF_ITS_OWN = re.compile(r"(?:^|\n)[ \t]*(?:export )?[\w.\-]*\Z")
-_LONGEST_NAME = 80
+LONGEST_NAME = 80
 
 _WORDS = (
     "pass|pwd|token|secret|auth|key|cred|bearer|cookie|jwt|session|database|recovery|signature|conn|pin|sig|otp"
@@ -296,7 +276,7 @@ def hide_secrets(text: str, mask: str = REDACTED) -> str:
     if _is_short_word(text):
         return text
     if _linear(_SHAPED).found_in(text):
-        spans += _find_shapes(text)
+        spans += find_shapes(text)
     if _linear(_KEYED).found_in(text):
         spans += _find_named(text)
     return _with_mask(text, spans, mask)
@@ -311,18 +291,6 @@ def _with_mask(text: str, spans: list[SecretSpan], mask: str) -> str:
     return "".join(parts) + text[at:]
 
 
-def find_code_secrets(text: str) -> Iterator[SecretSpan]:
-    """Yield the places of secrets in source code. They may overlap, and reach over lines."""
-    yield from _find_shapes(text)
-    for found in _NAMED_IN_CODE.finditer(text):
-        group = found.lastgroup or ""
-        if is_secret_in_code(found["name"]) and (group != "raw" or _is_raw_secret(text, found)):
-            yield (*found.span(group), "PASSWORD")
-    for pattern in (_LOGIN_IN_CODE, _SAID):
-        for found in pattern.finditer(text):
-            yield (*found.span(found.lastgroup or 0), "PASSWORD")
-
-
 def merge_spans(spans: list[SecretSpan]) -> list[SecretSpan]:
     """Return spans in order, with overlapping ones merged."""
     joined: list[SecretSpan] = []
@@ -335,7 +303,8 @@ def merge_spans(spans: list[SecretSpan]) -> list[SecretSpan]:
     return joined
 
 
-def _find_shapes(text: str) -> Iterator[SecretSpan]:
+def find_shapes(text: str) -> Iterator[SecretSpan]:
+    """Yield the places of secrets that have a known shape."""
     for kind, pattern in _SHAPES:
         for found in pattern.finditer(text):
             yield (*found.span(found.lastgroup or 0), kind)
@@ -366,24 +335,14 @@ def _find_named(text: str) -> Iterator[SecretSpan]:
             yield (*found.span("value"), "PASSWORD")
     for found in _CREDENTIAL_HEADER.finditer(text):
         yield (*found.span("secret"), "TOKEN")
-    for found in _SAID.finditer(text):
+    for found in SAID.finditer(text):
         yield (*found.span("said"), "PASSWORD")
 
 
 def _is_setting(text: str, found: re.Match[str]) -> bool:
     """Return whether a line that is `name: value` sets a value, and does not say something of it."""
-    before = text[max(0, found.start() - _LONGEST_NAME) : found.start()]
+    before = text[max(0, found.start() - LONGEST_NAME) : found.start()]
     return _LINE_BEGINS.search(before) is not None and found["line"].lower().rstrip(".!") not in _STATES
-
-
-def _is_raw_secret(text: str, found: re.Match[str]) -> bool:
-    """Return whether the value of an unquoted `name=value` is a secret: in `f(token=token)` it is a name."""
-    before = text[max(0, found.start() - _LONGEST_NAME) : found.start()]
-    value, end = found["raw"], found.end("raw")
-    if _INSIDE_TEXT.search(before) or text[end : end + 1] in ('"', "'"):
-        return True
-    ends_line = end == len(text) or text[end] in "\r\n"
-    return bool(ends_line and _LINE_OF_ITS_OWN.search(before) and re.search(r"\d", value) and len(value) >= 8)
 
 
 # --- masks of reports -----------------------------------------------------------------------------
@@ -418,7 +377,7 @@ def mask_url(url: str) -> str:
     # By shape only: a name before a value would mask all that follows.
     masked = path + rest
     return (
-        _with_mask(masked, list(_find_shapes(masked)), MASK) if _linear(_SHAPED).found_in(masked) else masked
+        _with_mask(masked, list(find_shapes(masked)), MASK) if _linear(_SHAPED).found_in(masked) else masked
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from faultkit.base.secrets import SECRET_KINDS, SecretSpan, find_code_secrets, merge_spans
+from faultkit.base.code_secrets import find_code_secrets
+from faultkit.base.secrets import SECRET_KINDS, SecretSpan, merge_spans
 
 _SHORTEST_REPEATED = 8
 _QUOTED = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){20,400})\1""")
@@ -44,9 +45,7 @@ class Redaction:
         """Return the text with placeholders for secrets."""
         spans = merge_spans([*self._known_secrets(text), *_find_secrets(text)])
         secrets = {text[start:end] for start, end, _ in spans}
-        repeated = [
-            (*place, "KEY") for secret in secrets if _is_distinct(secret) for place in _places(text, secret)
-        ]
+        repeated = [(*place, "KEY") for place in _places(text, secrets)]
         parts: list[str] = []
         at = 0
         for start, end, kind in merge_spans([*spans, *repeated]):
@@ -80,9 +79,7 @@ class Redaction:
 
     def _known_secrets(self, text: str) -> Iterator[SecretSpan]:
         """Yield the spans of secrets that earlier texts had."""
-        for secret in self._names:
-            if _is_distinct(secret):
-                yield from ((*place, "KEY") for place in _places(text, secret))
+        yield from ((*place, "KEY") for place in _places(text, self._names))
 
     def _placeholder(self, secret: str, kind: str) -> str:
         if self._pattern.fullmatch(secret):
@@ -131,8 +128,13 @@ def _is_distinct(secret: str) -> bool:
     return len(secret) >= _SHORTEST_REPEATED and re.fullmatch(r"[A-Za-z_]+", secret) is None
 
 
-def _places(text: str, secret: str) -> Iterator[tuple[int, int]]:
-    at = text.find(secret)
-    while at >= 0:
-        yield at, at + len(secret)
-        at = text.find(secret, at + len(secret))
+def _places(text: str, secrets: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield where distinct secrets occur. The time grows with the text, not with the number of secrets."""
+    distinct = {secret for secret in secrets if _is_distinct(secret)}
+    lengths = dict[str, set[int]]()
+    for secret in distinct:
+        lengths.setdefault(secret[:_SHORTEST_REPEATED], set()).add(len(secret))
+    for at in range(len(text) if distinct else 0):
+        for length in lengths.get(text[at : at + _SHORTEST_REPEATED], ()):
+            if text[at : at + length] in distinct:
+                yield at, at + length
