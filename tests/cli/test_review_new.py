@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from pathlib import Path
@@ -110,6 +111,36 @@ def test_a_diff_shows_findings_on_changed_lines(project: Path, capsys: pytest.Ca
     assert 'got "nope"' in capsys.readouterr().err
     assert invoke(["review", ".", "--diff=--output=x"]) == 2
     assert not Path("x").exists()
+
+
+@pytest.mark.parametrize("is_changed_on_disk", [False, True])
+def test_a_diff_of_standard_input_compares_the_text_with_the_file_at_the_ref(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_changed_on_disk: bool,
+) -> None:
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    if is_changed_on_disk:
+        Path("app.py").write_text("x = 1\n")
+
+    def found(text: str, *name: str) -> list[tuple[str, int]]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        document = review(capsys, "-", *name, "--select", "FK-R001", "--diff", "HEAD")
+        return [(each["rule"], each["line"]) for each in document["findings"]]
+
+    more = f"{BAD}\n\ndef more(url):\n    return requests.get(url)\n"
+    line = more.count("\n")
+    for same in (BAD, BAD.replace("\n", "\r\n")):
+        assert found(same, "--stdin-filename", "app.py") == []
+    assert found(more, "--stdin-filename", "app.py") == [("FK-R001", line)]
+    assert len(found(more, "--stdin-filename", "new.py")) == 2
+    assert len(found(more, "--lang", "python")) == 2
+    git("mv", "app.py", "moved.py")
+    if not is_changed_on_disk:
+        assert found(more, "--stdin-filename", "moved.py") == [("FK-R001", line)]
 
 
 CALLS = """\

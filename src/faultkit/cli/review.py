@@ -41,7 +41,7 @@ from faultkit.code.review.baseline import (
     read_baseline,
     renewed,
 )
-from faultkit.code.review.changed_lines import changed_lines
+from faultkit.code.review.changed_lines import changed_lines, changed_text
 from faultkit.code.review.config_file import ReviewConfig, config_for, read_config
 from faultkit.code.review.context import CONTEXT_NAMES
 from faultkit.code.review.model_rules import MODEL_RULES
@@ -253,11 +253,13 @@ def command(
     baseline = _baseline(baseline_path, write_baseline)
     rules, choice = _rules(settings, flags, asking), path_choice(settings, flags)
     if STDIN in paths:
-        found = text_to_review(_standard_input(), names[0], language, choice)
+        text = _standard_input()
+        found = text_to_review(text, names[0], language, choice)
+        changed = None if since is None else changed_text(since, names[0], text)
     else:
         found = find_files(names, language, choice)
         _check_found(names, found)
-    changed = None if since is None else changed_lines(since, list(names))
+        changed = None if since is None else changed_lines(since, list(names))
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
     is_alone = (STDIN in paths or _is_file(names)) and not is_strict
     checks = tuple(rule for rule in rules if rule not in MODEL_RULES)

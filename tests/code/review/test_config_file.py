@@ -127,10 +127,23 @@ def test_a_misspelt_table_is_not_passed_over(project: Path) -> None:
 
 def test_a_file_that_is_named_must_have_the_table(project: Path) -> None:
     Path("other.toml").write_text("")
-    with pytest.raises(InputError, match=r"other.toml: expected a table \[review\], found none"):
+    with pytest.raises(
+        InputError, match=r"other.toml: expected a table \[review\] or \[tool.faultkit.review\], found none"
+    ):
         read_config("other.toml")
     with pytest.raises(InputError, match=r"no.toml: cannot be read"):
         read_config("no.toml")
+
+
+def test_a_file_of_any_name_may_have_the_table_of_a_project(project: Path) -> None:
+    Path("ci.toml").write_text('[tool.ruff]\nline-length = 9\n[tool.faultkit.review]\nfail-on = "high"\n')
+    assert read_config("ci.toml").fail_on == "high"
+    Path("ci.toml").write_text('[tool.faultkit.review]\nfail = "high"\n')
+    with pytest.raises(InputError, match=r"ci.toml: line 2: tool.faultkit.review.fail: unknown key"):
+        read_config("ci.toml")
+    Path("ci.toml").write_text('[tool.faultkit.review]\nfail-on = "high"\n[review]\nfail-on = "low"\n')
+    with pytest.raises(InputError, match=r"ci.toml: line 3: review: expected \[review\] or .*, got both"):
+        read_config("ci.toml")
 
 
 def test_the_docs_list_the_keys() -> None:

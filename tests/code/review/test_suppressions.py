@@ -144,6 +144,39 @@ def test_a_suppression_whose_names_cannot_be_read_suppresses_nothing(comment: st
 
 
 @pytest.mark.parametrize(
+    ("comment", "given", "right"),
+    [
+        ("FAULT: IGNORE[FK-R001] local", "FAULT: IGNORE", "fault: ignore[FK-R001]"),
+        ("Fault: ignore FK-R001 local", "Fault: ignore", "fault: ignore"),
+        ("fault: ignore-line[FK-R001] local", "fault: ignore-line", "fault: ignore[FK-R001]"),
+        ("fault: ignore-line local", "fault: ignore-line", "fault: ignore"),
+        ("fault: ignore-next[FK-R001]", "fault: ignore-next", "fault: ignore-next-line[FK-R001]"),
+        ("fault: Ignore-File[FK-R001]", "fault: Ignore-File", "fault: ignore-file[FK-R001]"),
+        ("fault: ignore-FILE[FK-R001]", "fault: ignore-FILE", "fault: ignore-file[FK-R001]"),
+    ],
+)
+def test_what_only_looks_like_a_suppression_is_reported(comment: str, given: str, right: str) -> None:
+    code = f"    requests.get(url)  # {comment}\n"
+    assert lines(PYTHON + code) == [3]
+    assert about(code) == [("FK-S001", 3, f"{given} suppresses nothing: write {right}")]
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "Fault: ignore the answer",
+        "Our fault: Ignore [1] for now",
+        "fault: ignore-list of hosts",
+        "fault: ignored",
+    ],
+)
+def test_a_sentence_about_faults_is_no_suppression(comment: str) -> None:
+    code = f"    requests.get(url)  # {comment}\n"
+    assert lines(PYTHON + code) == [3]
+    assert about(code) == []
+
+
+@pytest.mark.parametrize(
     "comment",
     [
         "ignore",

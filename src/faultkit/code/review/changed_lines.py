@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,19 @@ _FILE = lazy_regex(rb'(?:---|\+\+\+) (?:[ab]/([^\n]*?)|"[ab]/(.*)"|/dev/null)\t?
 _ESCAPE = lazy_regex(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _PATIENCE_S = 120
+_DIFF_OPTIONS = (
+    "--unified=0",
+    "--inter-hunk-context=0",
+    "--irreversible-delete",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    # Attributes of the repository may call a source file binary.
+    "--text",
+    "--ignore-submodules",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +124,42 @@ def changed_lines(ref: str, paths: list[str]) -> ChangedLines:
     return ChangedLines(changes, frozenset(new), commits)
 
 
+def changed_text(ref: str, path: str, source: bytes) -> ChangedLines:
+    """Return what differs between a text and the file of this name at a ref: for standard input, whatever the
+    file on disk has. A name that the ref does not have is new. Raises InputError outside of git."""
+    top, real = _repository(path), os.path.realpath(path)
+    commits = {top: _commit(ref, top)}
+    old_name = _old_name(commits[top], top, os.path.relpath(real, top))
+    old = _try_git(top, "cat-file", "blob", f"{commits[top]}:{old_name}")
+    if old is None:
+        return ChangedLines(new=frozenset({real}), commits=commits)
+    if b"\r\n" not in old:
+        # What git stores may have other line ends than a working tree.
+        source = source.replace(b"\r\n", b"\n")
+    hunks = _hunks(top, old, source)
+    return ChangedLines({real: FileChange(old_name, hunks)} if hunks else {}, commits=commits)
+
+
+def _old_name(commit: str, top: str, name: str) -> str:
+    """Return the name that a file had before it was renamed; its own if it was not."""
+    words = ("--name-status", "-z", "--find-renames", "--diff-filter=R", "--no-relative")
+    fields = _git(top, "diff", *words, commit, "--").split(b"\0")
+    renamed = dict(zip(fields[2::3], fields[1::3], strict=False))
+    return os.fsdecode(renamed.get(os.fsencode(name), os.fsencode(name)))
+
+
+def _hunks(top: str, old: bytes, new: bytes) -> tuple[Hunk, ...]:
+    """Return what differs between two texts."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, "old"), Path(folder, "new")]
+        for path, content in zip(paths, (old, new), strict=True):
+            path.write_bytes(content)
+        words = ("diff", "--no-index", *_DIFF_OPTIONS, "--", *map(str, paths))
+        # Without an index, 1 means that they differ.
+        written = _git(top, *words, fine=(0, 1))
+    return tuple(hunk for change in parse_diff(written).values() for hunk in change.hunks)
+
+
 def _repository(path: str) -> str:
     real = Path(os.path.realpath(path))
     top = repository_of(real if real.is_dir() else real.parent)
@@ -133,19 +183,7 @@ def _commit(ref: str, top: str) -> str:
 
 
 def _diff(commit: str, top: str) -> dict[str, FileChange]:
-    options = (
-        "--unified=0",
-        "--inter-hunk-context=0",
-        "--find-renames",
-        "--irreversible-delete",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        # Attributes of the repository may call a source file binary.
-        "--text",
-        "--ignore-submodules",
-    )
-    written = _git(top, "diff", *options, "--src-prefix=a/", "--dst-prefix=b/", "--no-relative", commit, "--")
+    written = _git(top, "diff", *_DIFF_OPTIONS, "--find-renames", "--no-relative", commit, "--")
     return parse_diff(written)
 
 
@@ -186,9 +224,9 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
     return bytes([int(code, 8)]) if len(code) == 3 else _ESCAPED.get(code, code)
 
 
-def _git(top: str, *words: str) -> bytes:
+def _git(top: str, *words: str, fine: tuple[int, ...] = (0,)) -> bytes:
     done = _run(top, *words)
-    if done.returncode:
+    if done.returncode not in fine:
         said = shortened(printable_line(done.stderr.decode("utf-8", "replace")), 300)
         raise RunError(f"git {words[0]} failed in {top}: {said}")
     return done.stdout

@@ -1,5 +1,7 @@
 """The configuration of a review: `[tool.faultkit.review]` in pyproject.toml, or `[review]` in faultkit.toml.
 
+faultkit.toml and a file of another name that a user names may have either table, but not both.
+
 The nearest file at or above the reviewed path that has the table counts, up to the top of the repository.
 Patterns of paths are relative to its folder.
 """
@@ -29,11 +31,11 @@ from faultkit.code.source_files import repository_of
 T = TypeVar("T")
 
 OWN_FILE = "faultkit.toml"
-_TABLES: dict[str, tuple[str, ...]] = {
-    OWN_FILE: ("review",),
-    "pyproject.toml": ("tool", "faultkit", "review"),
-}
-"""Names of files, and the table of each; the first one counts if a folder has both."""
+PROJECT_FILE = "pyproject.toml"
+_FILES = (OWN_FILE, PROJECT_FILE)
+"""Names of files; the first one counts if a folder has both."""
+_OWN_TABLE = ("review",)
+_PROJECT_TABLE = ("tool", "faultkit", "review")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def find_config(path: str) -> ReviewConfig | None:
     folder = start if os.path.isdir(start) else start.parent
     top = repository_of(folder)
     for each in (folder, *folder.parents):
-        for name in _TABLES:
+        for name in _FILES:
             # Of a folder that cannot be read, Path.is_file raises an error.
             if os.path.isfile(each / name):
                 found = _config_in(str(each / name), os.path.relpath(each / name))
@@ -195,13 +197,26 @@ def read_config(path: str) -> ReviewConfig:
     """Read a configuration file that a user names. Raises InputError if it has no table for a review."""
     found = _config_in(path, path)
     if found is None:
-        table = ".".join(_table_of(path))
-        raise InputError(path, f"expected a table [{table}], found none")
+        tables = (_PROJECT_TABLE,) if _is_project_file(path) else (_OWN_TABLE, _PROJECT_TABLE)
+        expected = " or ".join(f"[{'.'.join(each)}]" for each in tables)
+        raise InputError(path, f"expected a table {expected}, found none")
     return found
 
 
-def _table_of(path: str) -> tuple[str, ...]:
-    return _TABLES.get(os.path.basename(path), _TABLES[OWN_FILE])
+def _is_project_file(path: str) -> bool:
+    return os.path.basename(path) == PROJECT_FILE
+
+
+def _table_of(path: str, document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the table of a review in a file. Raises InputError if there are two."""
+    if _is_project_file(path):
+        return _PROJECT_TABLE
+    tool = document.get("tool")
+    if not isinstance(tool, Mapping) or "faultkit" not in tool:
+        return _OWN_TABLE
+    if "review" in document:
+        raise InputError("review", "expected [review] or [tool.faultkit.review], got both")
+    return _PROJECT_TABLE
 
 
 def _config_in(path: str, source: str) -> ReviewConfig | None:
@@ -209,9 +224,13 @@ def _config_in(path: str, source: str) -> ReviewConfig | None:
     value: Any = read_toml_document(written, source)
     at = ""
     problems: list[InputError] = []
-    for key in _table_of(path):
+    try:
+        table = _table_of(path, value)
+    except InputError as error:
+        raise InputError("", next(_placed([error], written, source))) from None
+    for key in table:
         # Tables above ours belong to others, except those of this tool.
-        if at == "tool.faultkit" or os.path.basename(path) != "pyproject.toml":
+        if at == "tool.faultkit" or table == _OWN_TABLE:
             MappingReader(value, ("review",), at, problems)
         if not isinstance(value, Mapping) or key not in value:
             _raise_first(problems, written, source)

@@ -7,7 +7,7 @@
 `ignore` covers the findings of its line, and those of the statement that it stands in or behind, on
 whichever line that begins. Without names it covers all rules. What follows the names is the reason. One
 whose names cannot be read (no `]`, nothing between the brackets, an id or a slug without brackets) covers
-nothing.
+nothing, nor does one with capitals (`FAULT: IGNORE[…]`) or another scope (`ignore-line[…]`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ FILE_LINES = 20
 """The first lines of a file, in which `fault: ignore-file` stands."""
 
 _COMMENT = lazy_regex(
-    r"(?<![\w`\"'])fault:\s*ignore(?:-(next-line|file))?(?![\w-])(?:[ \t]*\[([^\]\n]*)(\])?)?"
-    r"[ \t]*[:—–-]*[ \t]*([^\n]*)"
+    r"(?<![\w`\"'])(?P<head>fault:\s*ignore)(?:-(?P<scope>[\w-]*\w))?(?![\w-])"
+    r"(?:[ \t]*\[(?P<names>[^\]\n]*)(?P<close>\])?)?[ \t]*[:—–-]*[ \t]*(?P<rest>[^\n]*)",
+    re.IGNORECASE,
 )
+_SCOPES = (None, "next-line", "file")
+_WRONG_SCOPE = lazy_regex(r"(?:this-?)?line|statement|next|nextline|next-statement|all|module", re.IGNORECASE)
+"""Scopes that other tools have."""
 _ID = lazy_regex(r"FK-?[A-Z]\d*", re.IGNORECASE)
 _NEXT_COMMENT = lazy_regex(r"(?:^|\s)(?:#|//|/\*).*|\*/.*|-->.*")
 _BODIES = frozenset(
@@ -71,7 +75,7 @@ def suppressions_in(syntax: Syntax, known: Iterable[Rule] = ()) -> tuple[Suppres
     """Return the comments that suppress findings, in the order of the text.
 
     known: rules whose slugs are taken for names that lack brackets"""
-    if not re.search(rb"fault:\s*ignore", syntax.source):
+    if not re.search(rb"(?i:fault:\s*ignore)", syntax.source):
         return ()
     comments = [node for node in walk(syntax.root) if _is_comment(node)]
     commented = {line for node in comments if not _text_before(node, syntax) for line in _lines(node, syntax)}
@@ -80,7 +84,24 @@ def suppressions_in(syntax: Syntax, known: Iterable[Rule] = ()) -> tuple[Suppres
         _suppression(found, comment, syntax, commented, slugs)
         for comment in comments
         for found in _COMMENT.finditer(syntax.text(comment))
+        if _is_written_right(found) or _is_meant(found)
     )
+
+
+def _is_written_right(found: re.Match[str]) -> bool:
+    return found["head"].islower() and found["scope"] in _SCOPES
+
+
+def _is_meant(found: re.Match[str]) -> bool:
+    """Return whether a comment that is not written right is meant to suppress: it may be a sentence."""
+    is_scope = found["head"].islower() and _WRONG_SCOPE.fullmatch(found["scope"] or "")
+    # Ids and most slugs have a hyphen.
+    has_names = "-" in (found["names"] or "")
+    return has_names or bool(is_scope) or _ID.fullmatch(_first_word(found)) is not None
+
+
+def _first_word(found: re.Match[str]) -> str:
+    return (found["rest"].split() or [""])[0].rstrip(",:;.")
 
 
 def _text_before(comment: Node, syntax: Syntax) -> bytes:
@@ -100,15 +121,15 @@ def _is_comment(node: Node) -> bool:
 def _suppression(
     found: re.Match[str], comment: Node, syntax: Syntax, commented: set[int], slugs: frozenset[str]
 ) -> Suppression:
-    scope: Scope = found[1] or "line"  # type: ignore[assignment]
-    written = f"fault: ignore{'' if found[1] is None else f'-{found[1]}'}"
-    names = tuple(name.strip() for name in (found[2] or "").split(",") if name.strip())
+    scope = _scope(found)
+    written = "fault: ignore" if scope == "line" else f"fault: ignore-{scope}"
+    names = tuple(name.strip() for name in (found["names"] or "").split(",") if name.strip())
     start = syntax.place_of(found, comment.start_byte).start
     line = syntax.line(start)
     return Suppression(
         scope,
         names,
-        _NEXT_COMMENT.sub("", found[4]).strip(),
+        _NEXT_COMMENT.sub("", found["rest"]).strip(),
         f"{written}[{', '.join(names)}]" if names else written,
         Span(start, start + len(found[0].rstrip().encode())),
         line,
@@ -119,14 +140,26 @@ def _suppression(
     )
 
 
+def _scope(found: re.Match[str]) -> Scope:
+    """Return the scope of a comment; of one that is not written right, the scope that is probably meant."""
+    scope = (found["scope"] or "").lower()
+    if "next" in scope:
+        return "next-line"
+    return "file" if "file" in scope or scope == "module" else "line"
+
+
 def _problem(found: re.Match[str], written: str, names: tuple[str, ...], slugs: frozenset[str]) -> str:
     """Return why the names of a comment cannot be read, or nothing."""
-    if found[2] is None:
-        first = (found[4].split() or [""])[0].rstrip(",:;.")
+    if not _is_written_right(found):
+        given = " ".join(found["head"].split()) + (f"-{found['scope']}" if found["scope"] else "")
+        listed = f"[{', '.join(names)}]" if names else ""
+        return f"{given} suppresses nothing: write {written}{listed}"
+    if found["names"] is None:
+        first = _first_word(found)
         # A slug of one word, such as deadlock, may begin a reason.
         is_name = _ID.fullmatch(first) or ("-" in first and first.lower() in slugs)
         return f"{written} {first} suppresses nothing: write {written}[{first}]" if is_name else ""
-    if found[3] is None:
+    if found["close"] is None:
         return f"{written}[ suppresses nothing: there is no ] behind its names"
     return "" if names else f"{written}[] suppresses nothing: write names of rules, or no brackets for all"
 
