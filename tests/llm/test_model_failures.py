@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ import pytest
 from faultkit.base.errors import RunError, TargetError
 from faultkit.code.advice import answers as schemas
 from faultkit.code.advice import prompts
+from faultkit.llm import chat
+from faultkit.llm.chat import ChatClient, open_client
 from faultkit.llm.language_model import LanguageModel, SystemClock
 from faultkit.llm.model_settings import AskBudget, Spending
+from faultkit.llm.providers import ModelEndpoint
 from tests.llm.conftest import FAKE_KEY, FakeClock, OpenModel, settings_for
 from tests.llm.scripted_provider import Break, Drip, Hang, ScriptedServer, Send, error, said
 
@@ -131,6 +135,30 @@ def test_a_slow_provider_is_given_up_and_not_asked_again(
     with pytest.raises(TargetError, match=r"did not answer within 0\.2 s: allow more time"):
         open_model(dialect, QUICK).ask(PROMPT, schemas.SCORE)
     assert len(server.requests) == 1
+
+
+def test_a_spent_time_budget_is_told_as_it_was_given(server: ScriptedServer, clock: FakeClock) -> None:
+    server.play(Hang())
+    settings = replace(settings_for("openai", server.url), budget=AskBudget(time_s=0.4, call_s=0.4))
+    with LanguageModel(settings, clock=clock) as model:
+        budget = model.spending()
+        clock.advance(0.3)
+        with pytest.raises(TargetError, match=r"openai did not answer within 0\.4 s: allow more time"):
+            model.ask(PROMPT, schemas.SCORE, budget=budget)
+
+
+def test_the_start_of_the_client_is_not_part_of_the_time_budget(
+    server: ScriptedServer, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_slowly(endpoint: ModelEndpoint) -> ChatClient:
+        clock.advance(100)
+        return open_client(endpoint)
+
+    monkeypatch.setattr(chat, "open_client", open_slowly)
+    server.play(said("openai", TEXT))
+    settings = replace(settings_for("openai", server.url), budget=AskBudget(time_s=50))
+    with LanguageModel(settings, clock=clock) as model:
+        assert model.ask(PROMPT, schemas.SCORE).data == GOOD
 
 
 def test_an_answer_that_drips_is_given_up_too(server: ScriptedServer) -> None:

@@ -85,14 +85,14 @@ FLAGS: tuple[LlmFlag, ...] = (
         "--llm-time-budget",
         "FAULT_AGENT_TIME_BUDGET",
         "SECONDS",
-        "Time limit of one question, all attempts together.",
+        "Time limit of one question, all attempts together; by default 180.",
     ),
     LlmFlag(
         "tokens",
         "--llm-token-budget",
         "FAULT_AGENT_TOKEN_BUDGET",
         "N",
-        "Token limit of one question, all attempts together.",
+        "Token limit of one question, all attempts together; by default 100000.",
     ),
 )
 _QUESTION_FIELDS = ("client", "model", "time_s", "tokens")

@@ -32,7 +32,7 @@ from faultkit.llm.conversation import (
     tokens_in,
 )
 from faultkit.llm.failure import FailureKind, describe_failure
-from faultkit.llm.model_settings import LlmSettings, Spending
+from faultkit.llm.model_settings import AskBudget, LlmSettings, Spending
 from faultkit.llm.prompt import ModelPrompt, json_values, schema_problems, unwrapped, wire_schema
 from faultkit.llm.providers import EMBED_DIMENSIONS, ModelEndpoint
 from faultkit.llm.redaction import Redaction
@@ -145,7 +145,11 @@ class LanguageModel:
             loop.close(client.close)
 
     def spending(self) -> Spending:
-        """Return a budget that several questions can share."""
+        """Return a budget that several questions can share.
+
+        The client is started before, since that takes a second or two: the time counts from the first call."""
+        if self._sends:
+            self._connected()
         return Spending(self.settings.budget, self._clock.now)
 
     def ask(
@@ -295,7 +299,8 @@ class LanguageModel:
         except RetriesExhausted as error:
             if error.failure.kind == "rejected" and not give_up:
                 return None
-            raise _user_error(error, replace(self._endpoint, model=model), model_flag) from None
+            endpoint = replace(self._endpoint, model=model)
+            raise _user_error(error, endpoint, model_flag, spending.budget) from None
 
     def _connected(self) -> tuple[LoopThread, ChatClient]:
         with self._lock:
@@ -321,7 +326,9 @@ class LanguageModel:
             )
 
 
-def _user_error(given_up: RetriesExhausted, endpoint: ModelEndpoint, model_flag: str) -> FaultkitError:
+def _user_error(
+    given_up: RetriesExhausted, endpoint: ModelEndpoint, model_flag: str, budget: AskBudget
+) -> FaultkitError:
     """Return the error that a user sees: what happened, and what to do."""
     failure, provider = given_up.failure, endpoint.provider
     is_ollama = provider.name == "ollama"
@@ -339,7 +346,9 @@ def _user_error(given_up: RetriesExhausted, endpoint: ModelEndpoint, model_flag:
         "rejected": f"ask about less code, or name another model with {model_flag}",
         "garbage": f"check {base}",
     }
-    what = describe_failure(failure, endpoint, given_up.tries, given_up.timeout_s)
+    # A try that had less than the time of a call had the rest of the budget.
+    limit_s = budget.time_s if given_up.timeout_s < budget.call_s else given_up.timeout_s
+    what = describe_failure(failure, endpoint, given_up.tries, limit_s)
     error = RunError if failure.kind in ("rejected", "garbage") else TargetError
     return error(f"{what}: {advice[failure.kind]}")
 
