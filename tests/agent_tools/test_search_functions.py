@@ -87,6 +87,7 @@ def test_a_load_is_searched_without_a_rate_of_its_own() -> None:
     ("given", "problem"),
     [
         ({"vary": "latency"}, "vary: expected SETTING=FROM..TO"),
+        ({"vary": "faults.nope.mean=0..1"}, 'vary: unknown fault "nope"; expected one of latency'),
         ({"vary": "faults.latency.colour=0..1"}, "vary: unknown setting of latency"),
         ({"vary": "faults.latency.mean=5..5"}, "vary: expected two different numbers"),
         ({"vary": "faults.packet_loss.rate=0..2"}, "vary: expected"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -150,11 +152,15 @@ def test_the_error_for_an_index_of_another_embedder_names_the_flags(
     assert invoke(["search", "card", shop, *TINY]) == 2
     assert (
         "error: --llm-embed-model: expected wordllama l2_supercat 256, words 1, which made the vectors of "
-        "the index, got ollama tiny: search without it, or make the index anew with `fault index --rebuild`"
+        "the index, got ollama tiny: search without it, or make the index anew with `fault index DIR "
+        "--rebuild --llm-client ollama --llm-embed-model tiny`"
     ) in capsys.readouterr().err
     assert invoke(["index", shop, *TINY]) == 2
-    assert "make it anew with `fault index --rebuild`" in capsys.readouterr().err
-    assert invoke(["index", shop, *TINY, "--rebuild"]) == 0
+    command = re.search(r"make it anew with `fault (index .* --rebuild .*)`", capsys.readouterr().err)
+    assert command is not None
+    assert "--llm-client ollama --llm-embed-model tiny --llm-embed-model-dim 3" in command[1]
+    assert invoke(shlex.split(command[1])) == 0
+    assert invoke(["index", shop, *TINY]) == 0
 
 
 def test_a_missing_key_is_named_and_so_is_the_way_without_it(

@@ -46,6 +46,8 @@ _ARGUMENTS = (
     (re.compile(r"--clients"), "num_clients"),
     (re.compile(r"--"), ""),
     (re.compile(r"context\.slo\b"), "slos"),
+    # The only fault is the one that is varied.
+    (re.compile(r"context\.faults\[.*"), "vary"),
     (re.compile(r"context\.strategy\."), ""),
     (re.compile(r"expect\.breaks_above"), "fail_below"),
     (re.compile(r"-"), "_"),

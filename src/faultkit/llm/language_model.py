@@ -147,7 +147,7 @@ class LanguageModel:
     def spending(self) -> Spending:
         """Return a budget that several questions can share.
 
-        The client is started before, since that takes a second or two: the time counts from the first call."""
+        The client is started before, since that takes a second or two: time counts from the first call."""
         if self._sends:
             self._connected()
         return Spending(self.settings.budget, self._clock.now)

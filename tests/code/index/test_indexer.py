@@ -126,14 +126,16 @@ def test_an_empty_project_has_an_empty_index(tmp_path: Path) -> None:
         assert search(store, CountingEmbedder(), "anything") == []
 
 
-def test_another_embedder_is_refused_until_the_index_is_rebuilt(index: Callable[..., IndexSummary]) -> None:
+def test_another_embedder_is_refused_until_the_index_is_rebuilt(
+    index: Callable[..., IndexSummary], root: Path, tmp_path: Path
+) -> None:
     index()
     other = CountingEmbedder(name="other", dim=8)
     with pytest.raises(InputError) as caught:
         index(other)
     assert str(caught.value) == (
         "index: expected vectors made by other (8 dimensions), got those of counting (16 dimensions); "
-        "make it anew with `fault index --rebuild`"
+        f"make it anew with `fault index {root} --rebuild --index-dir {tmp_path / 'index'}`"
     )
     assert counts(index(other, rebuild=True)) == (2, 2, 0, 0)
 
@@ -198,7 +200,7 @@ def test_an_unreadable_index_is_reported_and_can_be_rebuilt(
     (folder / "points" / "edge_config.json").write_text("{")
     for segment in (folder / "points" / "segments").iterdir():
         (segment / "segment.json").write_text("{")
-    with pytest.raises(RunError, match=r"cannot be read: .*; make it anew with `fault index --rebuild`"):
+    with pytest.raises(RunError, match=r"cannot be read: .*; make it anew with `fault index DIR --rebuild`"):
         index()
     assert counts(index(rebuild=True)) == (2, 2, 0, 0)
 

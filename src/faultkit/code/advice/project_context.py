@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from faultkit.base.errors import FaultkitError, InputError, RunError
@@ -27,7 +29,7 @@ from faultkit.code.index import (
     search,
 )
 from faultkit.code.index.points import Manifest
-from faultkit.code.index.store import Store
+from faultkit.code.index.store import Store, rebuild_command
 from faultkit.llm import model_settings as flags
 from faultkit.llm.language_model import LanguageModel
 from faultkit.llm.model_settings import LlmSettings, llm_settings
@@ -101,7 +103,7 @@ def _search(store: Store, settings: LlmSettings, query: str) -> list[SearchHit]:
 # Nothing is embedded here.
 
 
-_ANEW = "make the index anew with `fault index --rebuild`"
+_ANEW = f"make the index anew with `{rebuild_command()}`"
 
 
 def asks_for_embeddings(settings: LlmSettings | None) -> bool:
@@ -113,7 +115,8 @@ def embedder_of(model: LanguageModel | None) -> Embedder:
     """Return the embedder to build an index with. May ask the provider for the length of its vectors."""
     if model is None or not asks_for_embeddings(model.settings):
         return offline_embedder()
-    return function_embedder(_name(model.settings), model.embed, model.settings.embed_dim)
+    made = function_embedder(_name(model.settings), model.embed, model.settings.embed_dim)
+    return replace(made, flags=(*_flags(model.settings), flags.EMBED_DIM[0], str(made.dim)))
 
 
 def settings_for(manifest: Manifest, asked: LlmSettings | None, env: Mapping[str, str]) -> LlmSettings | None:
@@ -126,7 +129,7 @@ def settings_for(manifest: Manifest, asked: LlmSettings | None, env: Mapping[str
             raise InputError(
                 flags.EMBED_MODEL[0],
                 f"expected {manifest.embedder}, which made the vectors of the index, got {_name(asked)}: "
-                f"search without it, or {_ANEW}",
+                f"search without it, or make the index anew with `{_command(asked)}`",
             )
         return asked
     if manifest.embedder in (WordEmbedder().name, HashEmbedder().name):
@@ -156,6 +159,16 @@ def words_only_embedder(manifest: Manifest) -> Embedder:
 
 def _never(texts: object) -> list[list[float]]:
     raise RunError("a search by words needs no vectors")
+
+
+def _flags(settings: LlmSettings) -> tuple[str, ...]:
+    """Return the flags that ask for the embeddings of a provider."""
+    return flags.CLIENT[0], settings.provider.name, flags.EMBED_MODEL[0], settings.embed_model or ""
+
+
+def _command(settings: LlmSettings) -> str:
+    """Return the command that makes an index anew with the embeddings of a provider."""
+    return f"{rebuild_command()} {shlex.join(_flags(settings))}"
 
 
 def _name(settings: LlmSettings) -> str:

@@ -58,7 +58,7 @@ class EdgeStore:
         if self._problem:
             raise RunError(
                 f"the index in {self._folder} cannot be read: {self._problem}; make it anew with "
-                "`fault index --rebuild`"
+                "`fault index DIR --rebuild`"
             )
         if self._shard is None:
             return None

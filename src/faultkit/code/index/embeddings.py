@@ -149,6 +149,8 @@ class FunctionEmbedder:
     call: Callable[[Sequence[str]], Sequence[Sequence[float]]]
     parallel: int = 4
     form: str = "code"
+    flags: tuple[str, ...] = ()
+    """The flags of `fault index` that ask for it, for messages."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         vectors = [list(vector) for vector in self.call(texts)]

@@ -24,7 +24,7 @@ from faultkit.base.errors import InputError
 from faultkit.code.index.chunks import Chunk, chunk_file
 from faultkit.code.index.embeddings import FORMS, Embedder, SparseVector, document_vector
 from faultkit.code.index.points import FileEntry, Manifest, Point, check_fits
-from faultkit.code.index.store import Store, collection_name
+from faultkit.code.index.store import Store, collection_name, rebuild_command
 from faultkit.code.languages import LANGUAGES, Language
 from faultkit.code.source_files import FolderFile, folder_of, languages_with, read_source, source_files
 
@@ -168,7 +168,8 @@ class _IndexRun:
             self._store.create(replace(self._manifest, complete=False))
             self._is_complete = False
             return
-        check_fits(existing, self._manifest)
+        command = rebuild_command(self._root, self._embedder, self._store.place)
+        check_fits(existing, self._manifest, command)
         self._is_complete = existing.complete
 
     def _is_indexed(self, path: str, file_hash: str) -> bool:

@@ -102,9 +102,9 @@ def manifest_from(payload: Mapping[str, Any] | None) -> Manifest | None:
     return None
 
 
-def check_fits(existing: Manifest, wanted: Manifest) -> None:
-    """Raise InputError if an existing index cannot be used and must be rebuilt."""
-    again = "; make it anew with `fault index --rebuild`"
+def check_fits(existing: Manifest, wanted: Manifest, command: str) -> None:
+    """Raise InputError if an existing index cannot be used and must be rebuilt, which `command` does."""
+    again = f"; make it anew with `{command}`"
     if existing.format != wanted.format:
         raise InputError("index", f"expected one of format {wanted.format}, got {existing.format}{again}")
     if (existing.embedder, existing.dim) != (wanted.embedder, wanted.dim):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -16,7 +17,7 @@ from typing import Literal, Protocol, Self, get_args
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.user_folders import cache_folder
-from faultkit.code.index.embeddings import FORMS, Embedder, SparseVector, query_vector
+from faultkit.code.index.embeddings import FORMS, Embedder, FunctionEmbedder, SparseVector, query_vector
 from faultkit.code.index.lock import IndexLock
 from faultkit.code.index.points import FileEntry, Manifest, Point, ScoredPoint, check_fits
 
@@ -81,6 +82,21 @@ def collection_name(root: Path) -> str:
 def default_index_dir(env: Mapping[str, str]) -> Path:
     """Return the folder below the user's cache folder: an index can always be rebuilt."""
     return cache_folder(env) / "index"
+
+
+def rebuild_command(
+    root: str | os.PathLike[str] = "DIR", embedder: Embedder | None = None, place: str = ""
+) -> str:
+    """Return the command that makes an index anew.
+
+    place: where the index is; named if it is not where indexes are by default."""
+    words = ["fault", "index", os.fspath(root), "--rebuild"]
+    if isinstance(embedder, FunctionEmbedder):
+        words += embedder.flags
+    folder = os.path.dirname(place)
+    if os.path.isdir(place) and folder != str(default_index_dir(os.environ)):
+        words += ["--index-dir", folder]
+    return shlex.join(words)
 
 
 def open_store(
@@ -184,7 +200,8 @@ def search(
     manifest = store.manifest()
     if manifest is None:
         raise RunError(f"there is no index in {store.place}: make one with `fault index`")
-    check_fits(manifest, Manifest(embedder.name, embedder.dim, complete=True))
+    wanted = Manifest(embedder.name, embedder.dim, complete=True)
+    check_fits(manifest, wanted, rebuild_command(embedder=embedder, place=store.place))
     depth = max(DEPTH, 5 * limit)
     lists: list[tuple[float, list[ScoredPoint]]] = []
     if mode != "lexical":
