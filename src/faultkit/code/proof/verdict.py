@@ -293,8 +293,9 @@ def compare(
     broke_down = after.ended and not before.ended
     problem = _why_undecided(fault, before, after)
     if problem:
-        verdict, why = ("worse", _BROKE_DOWN) if broke_down else ("not shown", problem)
-        return FaultComparison(fault, before, after, verdict, why)
+        if broke_down:
+            return FaultComparison(fault, before, after, "worse", _BROKE_DOWN)
+        return FaultComparison(fault, before, after, "not shown", problem)
     shares, costs = _shares(before, after), _costs(before, after, usual or {})
     usual_share = _share("usual", before, after)
     # Successes that are lost, and were no usual answers, are no loss that can be judged.
@@ -398,8 +399,8 @@ def _left_out(fault: str, before: Figures, after: Figures) -> str:
     if not fewer and _is_fewer(
         before.upstream_requests, before.requests, after.upstream_requests, after.requests
     ):
-        was, now = before.upstream_requests / before.requests, after.upstream_requests / after.requests
-        fewer = [f"upstream calls: {rounded(was)}, now {rounded(now)} a call"]
+        was, is_now = (each.upstream_requests / each.requests for each in (before, after))
+        fewer = [f"upstream calls: {rounded(was)}, now {rounded(is_now)} a call"]
     if not fewer:
         return ""
     return f"{', '.join(fewer)}, which is not judged: it may be a write that is lost, or an old answer"
