@@ -75,7 +75,7 @@ def test_a_broken_file_gives_what_can_be_read_and_a_warning(
     ("args", "problem"),
     [
         (["{}", "lod"], 'error: function: unknown name "lod"; did you mean "load"?\n'),
-        (["{}", "--lang", "klingon"], "error: lang: expected one of python, javascript,"),
+        (["{}", "--lang", "klingon"], "error: --lang: expected one of python, javascript,"),
         (["{}", "--body"], "error: --body: expected the NAME of a function beside it, got nothing\n"),
         (["{}.gone"], "error: {}.gone: cannot be read: no such file or directory\n"),
     ],
@@ -144,7 +144,7 @@ def test_a_search_without_hits_is_a_note_on_stderr(shop: str, capsys: pytest.Cap
     [
         (["index", "SHOP/none"], 2, "expected a folder: no such file or directory"),
         (["index", "SHOP/pay.py"], 2, "expected a folder, got a file"),
-        (["index", "SHOP", "--lang", "cobol"], 2, "error: lang: expected one of python, "),
+        (["index", "SHOP", "--lang", "cobol"], 2, "error: --lang: expected one of python, "),
         (["search", "x", "SHOP"], 4, "has no index yet: make one with `fault index "),
         (["search", "x", "SHOP", "--mode", "magic"], 2, "'magic' is not one of"),
     ],

@@ -225,6 +225,13 @@ def test_after_a_change_there_is_nothing_to_change(app: Path, capfd: pytest.Capt
     assert err.startswith("app.py: nothing to change, by the rules: ")
 
 
+def test_after_a_change_of_one_rule_there_is_nothing_more_to_change(
+    app: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["improve", "app.py", "--rule", "FK-R001", "--safe"]) == 0
+    assert "  (the rules find nothing more to change)\n" in capfd.readouterr().err
+
+
 def test_write_keeps_mode_line_ends_and_byte_order_mark(app: Path) -> None:
     app.write_bytes(b"\xef\xbb\xbf" + BAD.replace("\n", "\r\n").encode())
     app.chmod(0o754)
@@ -349,7 +356,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(app: Path) -> None:
             ["app.py", "--target-score", "nan"],
             "error: --target-score: expected a number from 0 to 1, got nan",
         ),
-        (["app.py", "--lang", "cobol"], "error: lang: expected one of python"),
+        (["app.py", "--lang", "cobol"], "error: --lang: expected one of python"),
         (["app.py", "--llm-client", "absent"], "error: --llm-client: expected auto, rules, or one of openai"),
         (["app.py", "--llm-client", "openai"], "error: OPENAI_API_KEY: expected an API key"),
         (["latin.py"], "error: latin.py: expected UTF-8 text, got another encoding"),

@@ -80,6 +80,15 @@ def test_the_text_has_the_reason_and_says_what_is_not_shown(
     assert "checked by ollama (gemma3:4b): 1 minor and 0 wrong not shown; --json has them" in out
 
 
+@pytest.mark.parametrize("verdict", ["minor", "wrong"])
+def test_if_a_model_confirms_nothing_the_text_says_so(
+    model: ScriptedServer, capfd: pytest.CaptureFixture[str], verdict: str
+) -> None:
+    model.play(verdicts(verdict, verdict))
+    assert invoke(list(ASK)) == 0
+    assert capfd.readouterr().out.startswith("1 file: nothing confirmed; reliability ")
+
+
 def test_the_gate_counts_only_what_is_confirmed(model: ScriptedServer) -> None:
     model.play(verdicts("minor", "wrong"))
     assert invoke([*ARGS, "--fail-on", "low"]) == 1

@@ -81,7 +81,7 @@ def test_a_gate_fails_with_one(app: Path, more: list[str], code: int) -> None:
     [
         (["nope.py"], "error: nope.py: cannot be read: no such file or directory"),
         ([""], "error: path: expected a file or a folder, got nothing"),
-        (["app.py", "--lang", "cobol"], "error: lang: expected one of python"),
+        (["app.py", "--lang", "cobol"], "error: --lang: expected one of python"),
         (["app.py", "--sarif", "x.txt"], "error: x.txt: expected a file that ends in .sarif, .json"),
         (["app.py", "--sarif", "no/x.sarif"], 'error: no/x.sarif: expected a folder that exists, got "no"'),
         (["app.py", "--kind", "beauty"], "error: Invalid value for '--kind'"),

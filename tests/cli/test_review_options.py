@@ -126,6 +126,25 @@ def test_what_is_named_is_reviewed_as_it_is(project: Path, capsys: pytest.Captur
     assert places(review(capsys, "tests/unit", "--select", "FK-R001")) == ["tests/unit/test_b.py FK-R001"]
 
 
+def test_a_folder_that_is_excluded_is_called_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("legacy").mkdir()
+    Path("legacy/old.py").write_text(BAD)
+    assert invoke(["review", "legacy", "--exclude", "legacy/**"]) == 0
+    assert capsys.readouterr().out == (
+        "0 files: nothing reviewed; no score\nnot reviewed: 1 file, excluded by --exclude\n"
+    )
+    Path("faultkit.toml").write_text('[review]\nexclude = ["x"]\nextend-exclude = ["legacy/**"]\n')
+    assert invoke(["review", "legacy"]) == 0
+    assert "not reviewed: 1 file, excluded by exclude or extend-exclude\n" in capsys.readouterr().out
+    assert invoke(["improve", "legacy"]) == 2
+    assert capsys.readouterr().err == (
+        "error: legacy: expected files to change, got 1 file, excluded by exclude or extend-exclude; "
+        "name a file\n"
+    )
+    assert invoke(["review", ".", "--lang", "pyton"]) == 2
+    assert "error: --lang: expected one of python" in capsys.readouterr().err
+
+
 def test_a_hook_applies_contexts_and_exclusions_to_named_files(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,7 +84,7 @@ def test_a_whole_file_and_another_ending_will_do(app: Path, capsys: pytest.Captu
     [
         (["nope.py"], "error: nope.py: cannot be read: no such file or directory"),
         (["app.py", "order"], 'error: app.py: function: unknown name "order"; did you mean "orders"'),
-        (["app.py", "orders", "--lang", "cobol"], "error: lang: expected one of python"),
+        (["app.py", "orders", "--lang", "cobol"], "error: --lang: expected one of python"),
         (["app.py", "orders", "--llm-client", "gemini"], "error: GEMINI_API_KEY: expected an API key"),
         (["app.py", "--exporter", "nope"], "error: exporter: expected one of opentelemetry, fastapi"),
         (["app.py", "orders", "--all"], "error: --all: expected no function beside it, got 'orders'"),

@@ -13,8 +13,8 @@ import click
 from faultkit.base.errors import InputError
 from faultkit.base.text import count_of
 from faultkit.cli.llm import LlmOptions, advisor_from, llm_options, llm_settings_from, status_while_asking
-from faultkit.cli.shared_options import LANGUAGE, columns, json_option, print_json
-from faultkit.code import find_function, language_named, list_functions, read_source
+from faultkit.cli.shared_options import LANGUAGE, columns, json_option, language_given, print_json
+from faultkit.code import find_function, list_functions, read_source
 from faultkit.code.advice.answers import SloAnswer
 from faultkit.code.advice.project_settings import project_of
 from faultkit.code.languages import Language
@@ -86,7 +86,7 @@ def slo_command(
     if as_json and format_ not in ("text", "json"):
         raise InputError("--json", f"expected no other format beside it, got --format {format_}")
     format_ = "json" if as_json else format_
-    language = None if lang is None else language_named(lang)
+    language = language_given(lang)
     metrics = MetricChoice(exporter=exporter, counts_429=count_429)
     if every:
         if function is not None:

@@ -19,8 +19,8 @@ from faultkit.base.errors import InputError
 from faultkit.base.text import escaped_line
 from faultkit.base.units import format_duration
 from faultkit.cli.llm import LlmOptions, embed_options, embedding_settings_from
-from faultkit.cli.shared_options import INDEX_DIR, LANGUAGE, json_option, print_json
-from faultkit.code import Function, Syntax, find_function, language_named, list_functions, read_source
+from faultkit.cli.shared_options import INDEX_DIR, LANGUAGE, json_option, language_given, print_json
+from faultkit.code import Function, Syntax, find_function, list_functions, read_source
 from faultkit.code.source_files import folder_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def functions_command(file: str, name: str | None, body: bool, lang: str | None,
     """
     if body and name is None:
         raise InputError("--body", "expected the NAME of a function beside it, got nothing")
-    source = read_source(file, None if lang is None else language_named(lang))
+    source = read_source(file, language_given(lang))
     syntax = source.parse()
     functions = list_functions(syntax)
     if name is None:
@@ -106,7 +106,7 @@ def index_command(
     from faultkit.code.index import index_project, open_store
     from faultkit.llm.language_model import LanguageModel
 
-    language = None if lang is None else language_named(lang)
+    language = language_given(lang)
     root = folder_of(folder)
     with ExitStack() as stack:
         settings = embedding_settings_from(llm)

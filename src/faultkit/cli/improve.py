@@ -16,8 +16,8 @@ from faultkit.base.errors import InputError
 from faultkit.base.files import rewrite_file
 from faultkit.base.text import count_of, escaped_line
 from faultkit.cli.llm import LlmOptions, advisor_from, llm_options, status_while_asking
-from faultkit.cli.shared_options import LANGUAGE, json_option, print_json
-from faultkit.code import Language, language_named, local_path
+from faultkit.cli.shared_options import LANGUAGE, json_option, language_given, print_json
+from faultkit.code import Language, local_path
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import RULES, ChangeAnswer
 from faultkit.code.advice.selection import AsReviewed, Selection, selection_of
@@ -140,7 +140,7 @@ def improve_command(
     """
     if not 0 <= target_score <= 1:
         raise InputError("--target-score", f"expected a number from 0 to 1, got {target_score:g}")
-    language = None if lang is None else language_named(lang)
+    language = language_given(lang)
     config = config_for([local_path(path) for path in paths])
     selected = AsReviewed(selection_of(rules, None if is_safe is None else not is_safe), config)
     wanted = _Wanted(function, kind, target_score, language)
@@ -204,11 +204,17 @@ def _files(
         return [_File(local[0], paths[0], selected.of(named, ""))], True
     if wanted.function is not None:
         raise InputError("--function", f"expected one file beside it, got {' '.join(paths)}")
+    all_found = find_files(local, wanted.language, choice)
     listed = [
         each
-        for each in find_files(local, wanted.language, choice).wanted
+        for each in all_found.wanted
         if os.path.getsize(each.path) and (each.language is None or codemods_for(each.language.name))
     ]
+    if not listed and all_found.excluded:
+        number = count_of(all_found.excluded, "file")
+        raise InputError(
+            paths[0], f"expected files to change, got {number}, excluded by {choice.excluded_by}; name a file"
+        )
     if not listed:
         raise InputError(paths[0], "expected files of a language with known changes, found none")
     contexts = [(each, _context(each)) for each in listed]

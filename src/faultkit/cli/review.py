@@ -28,8 +28,8 @@ from faultkit.cli.review_output import (
     review_document,
     skipped_lines,
 )
-from faultkit.cli.shared_options import add_options, json_option, print_json
-from faultkit.code import Language, language_named
+from faultkit.cli.shared_options import add_options, json_option, language_given, print_json
+from faultkit.code import Language
 from faultkit.code.advice.answers import Engine
 from faultkit.code.review.baseline import (
     Baseline,
@@ -224,7 +224,7 @@ def command(
     """
     if sarif is not None:
         check_output_path(sarif, (".sarif", ".json"))
-    language = None if lang is None else language_named(lang)
+    language = language_given(lang)
     names = _names(paths, stdin_filename, language)
     settings = _config(names, config, no_config)
     flags = ReviewFlags(
@@ -303,6 +303,7 @@ def command(
         tuple(sorted(fixed.items())),
         since,
         None if model is None else Engine(model.engine, model.settings.model),
+        choice.excluded_by,
     )
     if sarif is not None or form == "sarif":
         log = sarif_of_review(

@@ -46,6 +46,8 @@ class Review:
     """The ref of `--diff`."""
     checked_by: Engine | None = None
     """The language model that was asked about the findings."""
+    excluded_by: str = ""
+    """The settings that exclude files."""
 
     @property
     def looked_at(self) -> list[ReviewedFile]:
@@ -182,14 +184,23 @@ def _print_end(review: Review, console: Console) -> None:
     severities = [each.severity for each in shown(review.findings)]
     counts = {each: severities.count(each) for each in reversed(SEVERITIES)}
     by = ", ".join(f"{count} {each}" for each, count in counts.items() if count)
-    found = f"{count_of(len(severities), 'finding')} ({by})" if by else "nothing found"
-    if not review.rules:
-        found = "no rule was run"
+    found = f"{count_of(len(severities), 'finding')} ({by})" if by else _nothing(review)
     count = count_of(len(review.looked_at), "file")
     console.print(f"{count}: {found}{_scores_text(review)}", markup=False)
     for line in _not_shown(review):
         console.print(line, markup=False)
     _print_warnings(review)
+
+
+def _nothing(review: Review) -> str:
+    """Return why there is no finding."""
+    if not review.rules:
+        return "no rule was run"
+    if not review.looked_at and (review.excluded or review.left_out):
+        return "nothing reviewed"
+    if any(review.hidden(by) for by in NOT_CONFIRMED):
+        return "nothing confirmed"
+    return "nothing found"
 
 
 def _print_warnings(review: Review) -> None:
@@ -220,6 +231,8 @@ def _not_shown(review: Review) -> Iterable[str]:
         titles = [f"{count} of {BY_NAME[name].title}" for name, count in left_out.items()]
         of = f" ({', '.join(titles)})" if len(titles) > 1 else f" of {BY_NAME[next(iter(left_out))].title}"
         yield f"not reviewed: {total}{of}; --include {','.join(left_out)} reviews them"
+    if review.excluded and not review.looked_at:
+        yield f"not reviewed: {count_of(review.excluded, 'file')}, excluded by {review.excluded_by}"
     if slight := review.hidden("severity"):
         yield f"not shown: {count_of(slight, 'finding')} below min-severity"
     if possible := review.hidden("confidence"):

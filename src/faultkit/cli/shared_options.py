@@ -18,6 +18,7 @@ from faultkit.base.units import parse_duration
 if TYPE_CHECKING:
     from faultkit.base.address import Endpoint, Verify
     from faultkit.base.certificates import MutualTls
+    from faultkit.code import Language
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,6 +110,20 @@ INDEX_DIR = click.option(
 LANGUAGE = click.option(
     "--lang", metavar="NAME", help="Language of the file; by default told by its extension."
 )
+
+
+def language_given(name: str | None) -> Language | None:
+    """Return the language that `--lang` names; None without it. Raises InputError."""
+    if name is None:
+        return None
+    from faultkit.code import language_named
+
+    try:
+        return language_named(name)
+    except InputError as error:
+        raise error.at("--lang") from None
+
+
 CONTROL_PORT = 7900
 _CONTROL_FILES = ("--control-cert", "--control-key", "--control-client-ca")
 

@@ -213,7 +213,8 @@ def _end(draft: _Draft, job: _Job) -> str:
     if len(left) < len(wanted):
         hidden = sorted({each.rule.id for each in wanted if not job.selection.shows(each)})
         parts.append(f"what a review does not show is left as it is ({', '.join(hidden)})")
-    return "; ".join(parts) or "the rules find nothing to change"
+    further = "more " if draft.kept else ""
+    return "; ".join(parts) or f"the rules find nothing {further}to change"
 
 
 def _step(draft: _Draft, job: _Job, given_up: set[tuple[str, str]]) -> bool:

@@ -102,6 +102,8 @@ class PathChoice:
     include: frozenset[str] = frozenset()
     is_strict: bool = False
     """Whether `exclude` and contexts count for files that are named, too."""
+    excluded_by: str = ""
+    """The settings that `exclude` comes from, for messages."""
 
 
 ANY_FILE = PathChoice()

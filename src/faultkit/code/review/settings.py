@@ -81,7 +81,18 @@ def path_choice(config: ReviewConfig, flags: ReviewFlags) -> PathChoice:
         ),
         include=frozenset({*config.include, *flags.include}),
         is_strict=flags.is_strict,
+        excluded_by=_exclusions(config, flags),
     )
+
+
+def _exclusions(config: ReviewConfig, flags: ReviewFlags) -> str:
+    """Return the settings that exclude files: `--exclude or extend-exclude`."""
+    settings = {
+        "--exclude": flags.exclude,
+        "exclude": () if flags.exclude else config.exclude,
+        "extend-exclude": config.extend_exclude,
+    }
+    return " or ".join(name for name, patterns in settings.items() if patterns)
 
 
 def judgement_of(config: ReviewConfig, flags: ReviewFlags, min_confidence: float = LIKELY) -> Judgement:
