@@ -178,6 +178,24 @@ def test_a_suggestion_names_the_packages_that_it_uses() -> None:
         assert f"# uses the package {name}: install it if it is not there\n" in found.text
 
 
+def test_a_score_is_that_of_the_suggestion() -> None:
+    scored = done("fault_score_reliability", {"snippet": INDEX, "lang": "python"}).structured["score"]
+    given = {"snippet": INDEX, "lang": "python", "target_score": scored}
+    found = done("fault_suggest_better_function_reliability", given)
+    assert (found.structured["score"], found.structured["diff"]) == (scored, "")
+
+
+def test_a_suggestion_that_misses_the_target_says_so() -> None:
+    text = (
+        "async def notify(url):\n    try:\n        requests.post(url, json={})\n"
+        "    except Exception:\n        pass\n"
+    )
+    given = {"snippet": text, "lang": "python", "target_score": 0.95}
+    found = done("fault_suggest_better_function_reliability", given)
+    score = found.structured["score_after"]
+    assert found.text.startswith(f"```diff\n# the score is {score:.2f}, and 0.95 was asked for: ")
+
+
 def test_a_suggestion_without_a_change_has_a_reason_and_an_empty_block() -> None:
     given = {"snippet": "def add(a, b):\n    return a + b\n", "lang": "python"}
     for kind in ("performance", "reliability"):

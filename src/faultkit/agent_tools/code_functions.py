@@ -188,7 +188,8 @@ def _suggest(call: ToolCall, kind: Literal["performance", "reliability"]) -> Too
     asked = [f"{'check' if each.is_applied else 'not made'}: {each.text()}" for each in answer.questions]
     if not answer.diff:
         return ToolResult(f"Nothing to change: {answer.reason}.\n\n{as_diff_block('', asked)}", document)
-    notes = [*asked, *(f"also needed at the top of the file: {each}" for each in answer.imports)]
+    missed = [answer.reason] if answer.score_after < target else []
+    notes = [*missed, *asked, *(f"also needed at the top of the file: {each}" for each in answer.imports)]
     notes += [f"uses the package {each}: install it if it is not there" for each in answer.dependencies]
     return ToolResult(as_diff_block(answer.diff, notes), document)
 

@@ -8,7 +8,11 @@ import sys
 import pytest
 
 from faultkit.base.errors import InputError
+from faultkit.code.advice.analysis import score_of
 from faultkit.code.advice.improvement import LONGEST_TEXT, improve
+from faultkit.code.advice.selection import EVERY_CHANGE, Selection, selection_of
+from faultkit.code.review.engine import findings_of
+from faultkit.code.rules.rule import Kind
 from tests.code.changes.cases import CASES, Case
 
 TWO = "import requests\n\n\ndef load(url, found=[]):\n    found.append(url)\n    return requests.get(url)\n"
@@ -180,3 +184,75 @@ def test_helpers_of_an_earlier_change_are_known_whatever_the_line_ends_and_inden
     whole = improve(half, "python", "reliability", None, 1.0).new
     assert whole.count("@tenacity.retry(") == 1
     assert improve(half.replace(old, new), "python", "reliability", None, 1.0).new == whole.replace(old, new)
+
+
+SEED = """\
+@app.get("/")
+def index():
+    response = httpx.get("http://a/b")
+    return response.json()
+"""
+
+
+@pytest.mark.parametrize("kind", ["reliability", "performance"])
+@pytest.mark.parametrize("selection", [EVERY_CHANGE, Selection()])
+def test_a_change_is_measured_by_the_score_of_a_review(kind: Kind, selection: Selection) -> None:
+    for text in (SEED, TWO, "import requests\ndef f(u):\n    return requests.get(u, timeout=3).json()\n"):
+        score = score_of(findings_of(text, "python"), kind).value
+        assert improve(text, "python", kind, None, 1.0, selection=selection).score_before == score
+        same = improve(text, "python", kind, None, score, selection=selection)
+        assert (same.diff, same.reason) == ("", f"the score is {score:.2f}, and {score:.2f} was asked for")
+
+
+def test_changes_of_rules_that_are_off_are_made_for_the_best_score() -> None:
+    text = "import requests\n\n\ndef f(u):\n    return requests.get(u, timeout=3).status_code\n"
+    whole = improve(text, "python", "reliability", None, 1.0)
+    assert (whole.score_before, whole.score_after) == (1.0, 1.0)
+    assert "tenacity" in whole.new
+    assert improve(text, "python", "reliability", None, 0.99).diff == ""
+
+
+def test_a_change_that_misses_the_score_says_so() -> None:
+    text = (
+        "import requests\n\n\nasync def notify(url):\n    try:\n        requests.post(url, json={})\n"
+        "    except Exception:\n        pass\n"
+    )
+    part = improve(text, "python", "reliability", None, 0.95)
+    assert part.diff
+    assert part.score_after < 0.95
+    assert part.reason.startswith(
+        f"the score is {part.score_after:.2f}, and 0.95 was asked for: no change is known for what is left ("
+    )
+    assert "\n" not in part.reason
+    named = improve(text, "python", None, None, 1.0, selection=selection_of(["FK-R001"]))
+    assert named.reason.endswith(", and 1.00 was asked for: what is left is of other rules")
+
+
+def test_questions_and_reasons_have_lines_of_the_given_text() -> None:
+    asked = improve(SEED, "python", "reliability", None, 1.0).questions
+    assert {rule: each.lines for each in asked for rule in each.rules} == {
+        "FK-R011": (3,),
+        "FK-R026": (3,),
+        "FK-R005": (3,),
+    }
+    blank = "\n# more\n" * 20
+    two = f"import requests\n{blank}\ndef f(u):\n    requests.post(u)\n{blank}\ndef g(u):\n    x()\n"
+    lines = two.splitlines()
+    sent = 1 + lines.index("    requests.post(u)")
+    part = improve(two, "python", "reliability", None, 1.0, file="a.py")
+    assert f"(a.py:{sent}: Response status not checked)" in part.reason
+    both = f"{two}    return requests.get(u, timeout=3).json()['a']\n"
+    (question,) = [
+        each for each in improve(both, "python", None, None, 1.0).questions if each.rules == ("FK-R026",)
+    ]
+    # The codemod knows no change for what is sent, and leaves it as it is.
+    assert question.lines == (len(lines) + 1,)
+
+
+def test_a_call_in_a_thread_is_still_not_checked() -> None:
+    text = "import requests\n\n\nasync def notify(url):\n    requests.post(url, json={}, timeout=3)\n"
+    moved = improve(text, "python", None, None, 1.0)
+    assert "to_thread" in moved.new
+    assert [each.rule.id for each in moved.left] == ["FK-R026"]
+    assert [each.rule.id for each in moved.answered] == ["FK-P001"]
+    assert moved.score_after < 1.0

@@ -19,7 +19,8 @@ from faultkit.code.advice import answers as schemas
 from faultkit.code.advice import prompts
 from faultkit.code.advice.analysis import findings_inside, lowest_score, score_of
 from faultkit.code.advice.answers import AnalysisAnswer, ChangeAnswer, ScoreAnswer, SloAnswer
-from faultkit.code.advice.improvement import finding_lines, parse_problem, removed_names
+from faultkit.code.advice.changed_text import parse_problem, removed_names
+from faultkit.code.advice.improvement import finding_lines
 from faultkit.code.advice.threats import threats_in
 from faultkit.code.changes.change import Source, apply_diff, unified_diff
 from faultkit.code.facts import facts_of

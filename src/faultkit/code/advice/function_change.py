@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import RULES, ChangeAnswer
-from faultkit.code.advice.improvement import parse_problem
+from faultkit.code.advice.changed_text import parse_problem
 from faultkit.code.advice.project_settings import project_of
 from faultkit.code.advice.selection import EVERY_CHANGE, Selection
 from faultkit.code.changes.change import Source, edits_between, lines_of, unified_diff

@@ -8,24 +8,22 @@ wanted are listed with it.
 
 from __future__ import annotations
 
-import ast
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from faultkit.base.errors import InputError
 from faultkit.base.text import count_of
 from faultkit.code.advice.analysis import lowest_score, score_value, weight
+from faultkit.code.advice.changed_text import parse_problem, removed_names
+from faultkit.code.advice.line_origins import line_origins
 from faultkit.code.advice.selection import EVERY_CHANGE, OpenQuestion, Selection
 from faultkit.code.changes import codemods_for
 from faultkit.code.changes.change import Change, Codemod, Source, apply_edits, unified_diff
 from faultkit.code.changes.project import NO_PROJECT, Project
-from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.facts.groups import grouped
-from faultkit.code.functions import list_functions
 from faultkit.code.languages import Language, language_named
 from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import KINDS, Finding, Kind, Rule
@@ -77,6 +75,18 @@ class _Job:
     selection: Selection
     rules: tuple[Rule, ...]
 
+    def score(self, findings: Iterable[Finding]) -> float:
+        """Return the score by the rules of a review, and those that are named: what a rule that is off finds
+        is changed, and does not count."""
+        named = self.selection.rules
+        counted = (each for each in findings if each.rule.by_default or each.rule.id in named)
+        return lowest_score(counted, self.kind)
+
+    def is_done(self, findings: tuple[Finding, ...]) -> bool:
+        """Return whether the score is good enough. For a score of 1 nothing may be left, of any rule."""
+        is_reached = self.score(findings) >= self.target
+        return is_reached and (self.target < 1 or lowest_score(findings, self.kind) >= 1)
+
 
 @dataclass(slots=True)
 class _Draft:
@@ -85,12 +95,19 @@ class _Draft:
     source: Source
     findings: tuple[Finding, ...]
     """Findings of all kinds: an improvement of one kind must not worsen the other."""
+    lines: list[int]
+    """For each line, the line of the given text that it stands for; from 1."""
     kept: list[Change] = field(default_factory=list)
     questions: list[OpenQuestion] = field(default_factory=list)
 
     @property
     def text(self) -> str:
         return self.source.text
+
+    def as_given(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Return findings of the text so far with the lines of the given text."""
+        last = len(self.lines) - 1
+        return tuple(replace(each, line=self.lines[min(each.line - 1, last)]) for each in findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +143,14 @@ def improve(
     rules = selection.rules_for(known.name)
     job = _Job(known, kind, target_score, file, project, selection, rules)
     before = _found_in(start, job)
-    draft = _Draft(Source(start, known, project), before)
+    draft = _Draft(Source(start, known, project), before, list(range(1, start.count("\n") + 2)))
     reason = _obstacle(draft, job)
     if not reason:
         _improve_until(draft, job)
         draft.questions += _unanswered(draft, job)
         reason = _end(draft, job)
     new = mark + draft.text
+    left = draft.as_given(draft.findings)
     return Improvement(
         diff=unified_diff(text, new, file or f"snippet{known.endings[0]}"),
         new=new,
@@ -140,10 +158,10 @@ def improve(
         imports=tuple(dict.fromkeys(each for change in draft.kept for each in change.imports)),
         changes=tuple(dict.fromkeys(change.description for change in draft.kept)),
         found=_of_kind(before, kind),
-        answered=() if draft.text == start else _answered(_of_kind(before, kind), draft.findings),
+        answered=() if draft.text == start else _answered(_of_kind(before, kind), left),
         left=_of_kind(draft.findings, kind),
-        score_before=lowest_score(before, kind),
-        score_after=lowest_score(draft.findings, kind),
+        score_before=job.score(before),
+        score_after=job.score(draft.findings),
         reason=reason,
         questions=tuple(draft.questions),
     )
@@ -185,20 +203,21 @@ def _improve_until(draft: _Draft, job: _Job) -> None:
     """Change the draft until its score is good enough, or nothing more can be done."""
     given_up: set[tuple[str, str]] = set()
     for _ in range(_MOST_STEPS):
-        if lowest_score(draft.findings, job.kind) >= job.target or not _step(draft, job, given_up):
+        if job.is_done(draft.findings) or not _step(draft, job, given_up):
             return
 
 
 def _end(draft: _Draft, job: _Job) -> str:
-    """Return why the change goes no further."""
-    value = lowest_score(draft.findings, job.kind)
+    """Return why the change goes no further, with lines of the given text."""
+    value = job.score(draft.findings)
+    reached = f"the score is {value:.2f}, and {job.target:.2f} was asked for"
     if value >= job.target:
-        return f"the score is {value:.2f}, and {job.target:.2f} was asked for"
+        return reached
     offered = [each for each in draft.questions if not each.is_applied]
     known = {(rule, line) for each in offered for rule in each.rules for line in each.lines}
     wanted = [
         each
-        for each in _of_kind(draft.findings, job.kind)
+        for each in draft.as_given(_of_kind(draft.findings, job.kind))
         if job.selection.includes(each) and (each.rule.id, each.line) not in known
     ]
     left = [each for each in wanted if job.selection.shows(each)]
@@ -213,8 +232,9 @@ def _end(draft: _Draft, job: _Job) -> str:
     if len(left) < len(wanted):
         hidden = sorted({each.rule.id for each in wanted if not job.selection.shows(each)})
         parts.append(f"what a review does not show is left as it is ({', '.join(hidden)})")
-    further = "more " if draft.kept else ""
-    return "; ".join(parts) or f"the rules find nothing {further}to change"
+    if not draft.kept:
+        return "; ".join(parts) or "the rules find nothing to change"
+    return f"{reached}: {'; '.join(parts) or 'what is left is of other rules'}"
 
 
 def _step(draft: _Draft, job: _Job, given_up: set[tuple[str, str]]) -> bool:
@@ -254,6 +274,7 @@ def _try(draft: _Draft, job: _Job, codemod: Codemod, findings: tuple[Finding, ..
         if _new_packages(draft, trial.change) and not job.selection.unsafe:
             continue
         draft.questions += _questions(draft, codemod, trial, is_applied=True)
+        draft.lines = [draft.lines[at] for at in line_origins(draft.text, trial.source.text)]
         draft.source, draft.findings = trial.source, trial.findings
         draft.kept.append(trial.change)
         return True
@@ -282,8 +303,19 @@ def _trial(draft: _Draft, job: _Job, change: Change, findings: tuple[Finding, ..
     if new.text == draft.text or parse_problem(draft.source, new) or removed_names(draft.source, new):
         return None
     after = _found_in(new.text, job)
-    is_better = _is_better(draft.findings, after, {each.rule.id for each in findings})
-    return _Trial(change, findings, new, after) if is_better else None
+    if not _is_better(draft.findings, after, {each.rule.id for each in findings}):
+        return None
+    return _Trial(change, _gone(draft, new.text, findings, after) or findings, new, after)
+
+
+def _gone(
+    draft: _Draft, new: str, findings: tuple[Finding, ...], after: tuple[Finding, ...]
+) -> tuple[Finding, ...]:
+    """Return those of the findings that a change answers: a codemod may leave some as they are."""
+    origins = line_origins(draft.text, new)
+    moved = tuple(replace(each, line=origins[min(each.line, len(origins)) - 1] + 1) for each in after)
+    gone = {id(each) for each in _answered(draft.findings, moved)}
+    return tuple(each for each in findings if id(each) in gone)
 
 
 def _found_in(text: str, job: _Job) -> tuple[Finding, ...]:
@@ -296,7 +328,7 @@ def _found_in(text: str, job: _Job) -> tuple[Finding, ...]:
 
 def _unanswered(draft: _Draft, job: _Job) -> Iterator[OpenQuestion]:
     """Yield the questions of changes that could be made, and are not wanted without an answer."""
-    if job.selection.unsafe or lowest_score(draft.findings, job.kind) >= job.target:
+    if job.selection.unsafe or job.is_done(draft.findings):
         return
     own = [each for each in _of_kind(draft.findings, job.kind) if job.selection.includes(each)]
     for codemod in codemods_for(job.language.name):
@@ -318,7 +350,7 @@ def _questions(draft: _Draft, codemod: Codemod, trial: _Trial, *, is_applied: bo
             parts.append(f"May {where} get a new dependency, {named}?")
         yield OpenQuestion(
             rules=tuple(sorted({each.rule.id for each in found})),
-            lines=tuple(sorted({each.line for each in found})),
+            lines=tuple(sorted({each.line for each in draft.as_given(found)})),
             question=" ".join(parts),
             change=trial.change.description,
             dependencies=packages,
@@ -345,12 +377,14 @@ def _of_kind(findings: tuple[Finding, ...], kind: Kind | None) -> tuple[Finding,
 
 
 def _answered(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return findings without a counterpart afterwards: same message, else same function, else same rule.
+    """Return findings without a counterpart afterwards: same message on the same line, else same message,
+    else same function, else same rule.
 
     A call that has another name after the change is still the same finding.
     """
     left, answered = list(after), list(before)
     likenesses: tuple[Callable[[Finding], object], ...] = (
+        lambda each: (each.rule.id, each.message, each.line),
         lambda each: (each.rule.id, each.message),
         lambda each: (each.rule.id, each.function),
         lambda each: each.rule.id,
@@ -373,63 +407,6 @@ def _without(
         else:
             kept.append(each)
     return kept
-
-
-# The check that a changed text still parses.
-
-
-def parse_problem(old: Source, new: Source) -> str:
-    """Return why the new text does not parse, with a line; empty if it parses at least as well as the
-    old one."""
-    if new.syntax.has_errors:
-        broken = new.syntax.broken_lines() or [1]
-        return f"it cannot be read as {new.language.title}: see line {broken[0]}"
-    if new.language.name != "python":
-        return ""
-    # A body without its function may hold a `return`, which does not compile: compare with the old text.
-    level, why = _python_level(new.text)
-    return why if level < _python_level(old.text)[0] else ""
-
-
-def _python_level(text: str) -> tuple[int, str]:
-    """Return 2 if it compiles, 1 if it parses, 0 if neither; and the reason."""
-    first = next((line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"), "")
-    is_inside = first[:1] in (" ", "\t")
-    whole = f"if True:\n{text}" if is_inside else text
-    level = 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(whole)
-            level = 1
-            compile(tree, "<changed>", "exec", dont_inherit=True)
-        except SyntaxError as error:
-            line = max((error.lineno or 1) - is_inside, 1)
-            return level, f"Python refuses it: {error.msg}, line {line}"
-        except (ValueError, RecursionError, MemoryError) as error:
-            return level, f"Python refuses it: {error}"
-    return 2, ""
-
-
-def removed_names(old: Source, new: Source) -> tuple[str, ...]:
-    """Return functions, types and public names at the top of the old text that the new one has not."""
-    return tuple(sorted((_defined(old) - _defined(new)).elements()))
-
-
-def _defined(source: Source) -> Counter[str]:
-    found = Counter(each.qualified_name for each in list_functions(source.syntax))
-    if source.language.name in GRAMMARS:
-        found.update({*source.facts.classes})
-        found.update(
-            {
-                target
-                for each in source.facts.assignments
-                if each.scope is None and not each.owner
-                for target in each.targets
-                if target.isidentifier() and not target.startswith("_")
-            }
-        )
-    return found
 
 
 # Explanations of findings and changes for people.

@@ -116,7 +116,7 @@ class OpenQuestion:
 
     rules: tuple[str, ...]
     lines: tuple[int, ...]
-    """Lines of the text before the change."""
+    """Lines of the given text, before all changes."""
     question: str
     change: str
     """What the change does, in one sentence without a full stop."""

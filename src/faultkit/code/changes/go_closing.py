@@ -147,7 +147,7 @@ def is_read_at_once(source: Source, call: Call) -> bool:
         return False
     around = {each.id for each in _loops_around(source.node_at(call.span), body)}
     for node, made in _uses_of(source, call):
-        if made is None:
+        if node is None or made is None:
             return False
         is_in_loop = any(each.id not in around for each in _loops_around(node, body))
         if (is_in_loop or _is_copied(source, node)) and not _is_field(source, node):
