@@ -225,11 +225,11 @@ def test_after_a_change_there_is_nothing_to_change(app: Path, capfd: pytest.Capt
     assert err.startswith("app.py: nothing to change, by the rules: ")
 
 
-def test_after_a_change_of_one_rule_there_is_nothing_more_to_change(
+def test_after_a_change_of_one_rule_what_is_left_is_said_to_be_of_others(
     app: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["improve", "app.py", "--rule", "FK-R001", "--safe"]) == 0
-    assert "  (the rules find nothing more to change)\n" in capfd.readouterr().err
+    assert ", and 1.00 was asked for: what is left is of other rules)\n" in capfd.readouterr().err
 
 
 def test_write_keeps_mode_line_ends_and_byte_order_mark(app: Path) -> None:
