@@ -181,6 +181,21 @@ def test_names_keys_addresses_and_other_statements_stay(text: str, left: str) ->
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "the password = hunter or",
+        "used for code without the secrets, except those in",
+        "token: a",
+        "a `token = b` c",
+    ],
+)
+def test_a_name_in_a_docstring_does_not_reach_beyond_it(line: str) -> None:
+    for text in (f'def f():\n    """It is {line}."""', f'def f():\n    """It is.\n\n    And {line}"""'):
+        code = f'{text}\n    return load("a.txt")\n\n\ndef g():\n    """Do more."""\n'
+        assert hidden(code) == code
+
+
+@pytest.mark.parametrize(
     "piece",
     [
         *(

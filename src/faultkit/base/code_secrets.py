@@ -113,9 +113,11 @@ def _values_of_names(text: str) -> Iterator[tuple[int, int]]:
 def _values_of_lists(text: str) -> Iterator[tuple[int, int]]:
     """Yield the quoted values of assignments to several names, of which one is telling."""
     seen = 0
+    quotes = OpenQuotes(text)
     for found in _SEVERAL.finditer(text):
         if found.end() > seen and _has_secret(found["names"]):
-            spans, seen = quoted_values(text, found.end(), is_list=True)
+            inside = quotes.around(*found.span("names"))
+            spans, seen = quoted_values(text, found.end(), inside=inside, is_list=True)
             yield from spans
 
 

@@ -14,7 +14,7 @@ FALLBACK = (
     r"|(?:if|or)Else\w{0,20}|default\w{0,20})"
 )
 """Names of methods that give a value in place of a missing one: `unwrap_or`, `orElse`."""
-_LONGEST = 20_000
+_LONGEST = 4000
 _SHORTEST = 3
 _STRINGS = ("triple", "triple_single", "raw", "double", "single", "back", "escaped", "escaped_single")
 _TOKEN = re.compile(
@@ -39,7 +39,7 @@ _TOKEN = re.compile(
 _FILLED_IN = re.compile(r"\{[^{}\n]{0,200}+\}")
 _FILLED_IN_TEMPLATE = re.compile(r"\$\{[^{}\n]{0,200}+\}")
 """A part of a text that is filled in: `f"{user}-…"`, `${user}` between backticks."""
-_QUOTE_OR_LINE = re.compile(r"\\.|[\"'`\n]", re.DOTALL)
+_QUOTE_OR_LINE = re.compile(r"\\.|\"{3}|'{3}|[\"'`\n]", re.DOTALL)
 _OPERATORS = (
     *("=", ":=", "+=", "||=", "??=", "+", "|", "||", "&&", "??", "?", "?:"),
     *("or", "and", "else", "(", ","),
@@ -68,7 +68,7 @@ _FOLLOWS_FIRST = re.compile(r"\s{0,40}+,")
 class OpenQuotes:
     """The quotes that are open at places of a text, which are asked for in order.
 
-    Each line is read by itself, and an apostrophe counts as a quote."""
+    Outside of triple quotes each line is read by itself, and an apostrophe counts as a quote."""
 
     __slots__ = ("_next", "_open", "_tokens")
 
@@ -81,14 +81,22 @@ class OpenQuotes:
         """Return the quote of the text that a word is a part of; "" if there is none, or if the word is all
         of it."""
         while self._next is not None and self._next.start() < start:
-            sign = self._next[0]
-            if sign == "\n" or sign == self._open:
-                self._open = ""
-            elif not self._open and len(sign) == 1:
-                self._open = sign
+            self._open = self._after(self._next[0])
             self._next = next(self._tokens, None)
         is_closed = self._next is not None and self._next.start() == end and self._next[0] == self._open
         return "" if is_closed else self._open
+
+    def _after(self, sign: str) -> str:
+        """Return the quote that is open behind a quote, an escape or the end of a line."""
+        if sign.startswith("\\"):
+            return self._open
+        if len(self._open) == 3:
+            return "" if sign == self._open else self._open
+        if sign == "\n":
+            return ""
+        if self._open:
+            return "" if sign.startswith(self._open) else self._open
+        return sign
 
 
 def quoted_values(
@@ -152,10 +160,11 @@ class _Scan:
     def _ends(self, token: re.Match[str]) -> bool:
         """Return whether the expression ends before a token."""
         kind = token.lastgroup
-        if self.inside and token[0].removeprefix(token["prefix"] or "").startswith(self.inside):
+        # A text inside a text reaches neither beyond it nor over lines.
+        if self.inside and not token[0].startswith("\\") and (self.inside in token[0] or "\n" in token[0]):
             return True
         if kind == "line":
-            return bool(self.inside) or not self._goes_on(token.end())
+            return not self._goes_on(token.end())
         if kind == "closes":
             return not self.frames
         if kind == "comma":
