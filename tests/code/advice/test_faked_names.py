@@ -14,6 +14,10 @@ from faultkit.code.changes.project import Project
 FAKES = {
     "patch": ("@mock.patch('shop.prices.requests.get', autospec=True)\n", {"shop.prices.requests.get"}),
     "patch of a part": ("mocker.patch(MODULE + '.requests.get')\n", {".requests.get"}),
+    "patch by a variable": (
+        "OPENED = 'urllib.request.urlopen'\nN = 'a.b'\n@mock.patch(OPENED, new=opened())\ndef test(): ...\n",
+        {"urllib.request.urlopen"},
+    ),
     "patch of an attribute": ("with patch.object(requests, 'get'):\n    pass\n", {"requests.get"}),
     "monkeypatch": ("monkeypatch.setattr(prices.socket, 'socket', fake)\n", {"prices.socket.socket"}),
     "monkeypatch by a path": ("monkeypatch.setattr('time.time', fake)\n", {"time.time"}),

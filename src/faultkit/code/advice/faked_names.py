@@ -20,6 +20,8 @@ _SKIPPED = frozenset(("__pycache__", "build", "dist", "node_modules", "site-pack
 _TEST_FILE = re.compile(r"^(test_.*|.*_tests?|tests?|conftest)\.py$")
 _TEST_FOLDER = re.compile(r"^(.*_)?(tests?|testing)$")
 _PATCHED = re.compile(r"""\bpatch\(\s*[^"'()]*["']([\w.]+)["']""")
+_BY_VARIABLE = re.compile(r"\bpatch\(\s*(\w+)\s*[,)]")
+_PATH_VALUE = re.compile(r"""^\s*(\w+)\s*=\s*["']([\w.]+)["']""", re.MULTILINE)
 _OBJECT = re.compile(r"""(?:\bpatch\.object|\bsetattr)\(\s*([\w.]+)\s*,\s*["'](\w+)["']""")
 _PATH = re.compile(r"""\bsetattr\(\s*["']([\w.]+)["']""")
 _ASSIGNED = re.compile(r"^\s*([\w.]+\.\w+)\s*=\s*(?:\w+\.)?(?:Magic|Async)?Mock\(", re.MULTILINE)
@@ -54,6 +56,8 @@ def _faked_in(path: Path, changed: int, size: int) -> tuple[tuple[str, bool], ..
     text = path.read_text("utf-8", "replace")
     names = [name for pattern in (_PATCHED, _PATH, _ASSIGNED) for name in pattern.findall(text)]
     names += [f"{owner}.{name}" for owner, name in _OBJECT.findall(text)]
+    variables = {*_BY_VARIABLE.findall(text)}
+    names += [path for variable, path in _PATH_VALUE.findall(text) if variable in variables]
     compares = _COMPARED.search(text) is not None
     return (*((name, compares) for name in names), *((name, True) for name in _replaced_in(text)))
 
