@@ -123,7 +123,7 @@ def test_the_agent_server_has_them_beside_its_own(env: dict[str, str], tmp_path:
         with anyio.fail_after(PATIENCE_S):
             async with Client(parameters, mode="legacy") as client:
                 names = [tool.name for tool in (await client.list_tools()).tools]
-                assert (len(names), names[-3:]) == (20, NAMES)
+                assert (len(names), names[-3:]) == (21, NAMES)
                 ran = await client.call_tool("chaos_run_experiment", {"experiment_name": "kill-cache"})
                 assert not ran.is_error
 
