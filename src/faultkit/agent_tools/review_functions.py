@@ -13,7 +13,7 @@ from faultkit.code.review.changed_lines import ChangedLines, changed_lines
 from faultkit.code.review.config_file import config_for
 from faultkit.code.review.explanation import explanation_of
 from faultkit.code.review.new_findings import hide_old
-from faultkit.code.review.outcome import judge, most_urgent_first, shown
+from faultkit.code.review.outcome import judge_all, most_urgent_first, shown
 from faultkit.code.review.review_files import ReviewedFile, find_files, review_all
 from faultkit.code.review.settings import ReviewFlags, judgement_of, path_choice, rules_of
 from faultkit.code.rules.rule import POSSIBLE, Finding, Rule
@@ -37,16 +37,11 @@ def review_code(call: ToolCall) -> ToolResult:
     changed = None if since is None else _changed(since, path)
     wanted = [each for each in found.wanted if changed is None or changed.has_file(each.path)]
     files = list(_watched(call, review_all(wanted, rules), len(wanted)))
-    findings = [each for file in files for each in judge(file, by)]
+    findings = judge_all(files, by)
     if baseline is not None:
         findings, _ = against(baseline, findings, {})
     if changed is not None:
-        findings = hide_old(
-            findings,
-            wanted,
-            changed,
-            lambda old: [each for file in review_all(old, rules) for each in judge(file, by)],
-        )
+        findings = hide_old(findings, wanted, changed, by, lambda old: review_all(old, rules))
     ordered = shown(most_urgent_first(findings))
     listed = ordered[: call.values["most"]]
     document = {

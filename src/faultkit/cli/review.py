@@ -46,7 +46,14 @@ from faultkit.code.review.config_file import ReviewConfig, config_for, read_conf
 from faultkit.code.review.context import CONTEXT_NAMES
 from faultkit.code.review.model_rules import MODEL_RULES
 from faultkit.code.review.new_findings import hide_old
-from faultkit.code.review.outcome import JudgedFinding, is_at_least, judge, not_confirmed, rules_judged, shown
+from faultkit.code.review.outcome import (
+    JudgedFinding,
+    is_at_least,
+    judge_all,
+    not_confirmed,
+    rules_judged,
+    shown,
+)
 from faultkit.code.review.review_files import (
     FilesFound,
     FileToReview,
@@ -270,9 +277,9 @@ def command(
     questions = (
         by_model.search_questions(files, by, changed) if by_model is not None and asking.find_more else []
     )
-    if by_model is not None and not asking.show_prompt:
+    if by_model is not None and questions and not asking.show_prompt:
         files = tuple(by_model.search(files, questions))
-    findings = [each for file in files for each in judge(file, by)]
+    findings = judge_all(files, by)
     fixed: dict[Identity, int] = {}
     if baseline is not None and baseline_path is not None:
         reviewed = {file.path: rules_judged(file, rules, by) for file in files}
@@ -283,12 +290,7 @@ def command(
             return 0
         findings, fixed = against(baseline, findings, reviewed)
     if changed is not None:
-        findings = hide_old(
-            findings,
-            wanted,
-            changed,
-            lambda old: [each for file in run(old, False) for each in judge(file, by)],
-        )
+        findings = hide_old(findings, wanted, changed, by, lambda old: run(old, False))
     if by_model is not None:
         if asking.show_prompt:
             by_model.show_prompts(findings, questions)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from faultkit.code.review.changed_lines import ChangedLines
-from faultkit.code.review.outcome import JudgedFinding, hide
-from faultkit.code.review.review_files import FileToReview
+from faultkit.code.review.outcome import JudgedFinding, Judgement, hide, judge_all
+from faultkit.code.review.review_files import FileToReview, ReviewedFile
 
 Place: TypeAlias = tuple[str, str, int, int]
 """Rule, path, line and column."""
@@ -24,12 +24,14 @@ def hide_old(
     findings: Sequence[JudgedFinding],
     wanted: Iterable[FileToReview],
     changed: ChangedLines,
-    review: Callable[[list[FileToReview]], Iterable[JudgedFinding]],
+    by: Judgement,
+    review: Callable[[list[FileToReview]], Iterable[ReviewedFile]],
 ) -> list[JudgedFinding]:
     """Return the findings; those on lines that did not change are hidden if the old text has them, too.
 
     wanted: the files of the findings
-    review: reviews old texts, in place of those of the files, and judges their findings"""
+    by:     judges the findings of old texts, as it judged these
+    review: reviews old texts, in place of those of the files"""
     paths = {each.path for each in findings if not each.hidden and not _is_touched(each, changed)}
     old = [
         replace(each, source=source)
@@ -37,7 +39,9 @@ def hide_old(
         if os.path.abspath(each.path) in paths and (source := changed.old_source(each.path)) is not None
     ]
     known = Counter(
-        _place(each, each.finding.line) for each in (review(old) if old else ()) if not each.hidden
+        _place(each, each.finding.line)
+        for each in (judge_all(review(old), by) if old else ())
+        if not each.hidden
     )
 
     def is_old(each: JudgedFinding) -> bool:

@@ -80,6 +80,11 @@ def judge(file: ReviewedFile, by: Judgement) -> Iterator[JudgedFinding]:
             yield JudgedFinding(finding, file.path, _threshold(finding, by))
 
 
+def judge_all(files: Iterable[ReviewedFile], by: Judgement) -> list[JudgedFinding]:
+    """Return the findings of several files, in their order, as `judge` gives them."""
+    return [each for file in files for each in judge(file, by)]
+
+
 def rules_judged(file: ReviewedFile, rules: Iterable[Rule], by: Judgement) -> frozenset[str]:
     """Return the ids of those of the rules that were run on a file and whose findings count."""
     if file.skipped or file.is_left_out:
